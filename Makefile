@@ -52,6 +52,18 @@ run: $(RUNTIME) ## Install jangar into .venv, start it on this machine, and run 
 test: setup check ## Run every check and the tests that need nothing but Python
 	KUBEBUILDER_ASSETS=$(CURDIR)/.no-real-parts JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n auto --dist loadgroup
 
+FAST := tests/unit tests/property tests/architecture
+
+.PHONY: test-fast
+test-fast: setup ## Run the unit, property and architecture tests (under 3 minutes on two cores)
+	JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n auto $(FAST)
+
+.PHONY: coverage
+coverage: setup ## Print which share of each module the fast tests cover
+	JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m coverage run -m pytest -n auto $(FAST)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
 .PHONY: prove
 prove: setup ## Run every test in full, also against a real kube-apiserver (make envtest); writes docs/reliability.md
 	JANGAR_SIMULATION=all JANGAR_EXAMPLES=all JANGAR_PROVE_PAGE=docs/reliability.md JANGAR_PROVE_DATE=$$(date -u +%F) $(BIN)/python -m pytest -n auto --dist loadgroup

@@ -18,7 +18,7 @@ from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.tools import TOOL, TOOL_RUN
 from jangar.controllers.resources import resource_of
 from jangar.processes.controllers import engine
-from jangar.processes.cycle_collector import collecting_when_idle
+from jangar.processes.lifecycle import collecting_when_idle
 from jangar.settings.controllers import controller_settings
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client

@@ -182,4 +182,4 @@ async def _started(server: HttpServer) -> None:
 
 
 def _report(error: Exception) -> None:
-    log.error("a request could not be answered", exc_info=error)
+    log.error("request failed", exc_info=error)

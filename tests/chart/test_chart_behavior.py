@@ -23,8 +23,7 @@ from jangar.domain.policies.admit import admit
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.request import RunRequest, SecretUse
 from jangar.domain.policies.verdicts import Allow, Hold
-from jangar.settings.admission import admission_policy
-from jangar.settings.controllers import controller_settings
+from jangar.settings.controllers import admission_policy, controller_settings
 from jangar.store.database_history import DatabaseHistory
 from jangar.store.rows import Ended, RunRow
 from jangar.store.urls import SqliteFile

@@ -14,8 +14,7 @@ from jangar.domain.job_execution.report import artifacts_of, report_of
 from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
 from jangar.domain.orchestration.templates import parse_template, render
 from jangar.domain.toolrun.tool import command_of
-from jangar.runner.lines import MAX_LENGTH, Lines
-from jangar.runner.masking import Mask
+from jangar.runner.output import MAX_LINE_LENGTH, Lines, Mask
 from jangar.runner.report import Ending, outputs_of, termination_message
 from jangar.runner.usage import MAX_TOKENS, MAX_USD, UsageReader
 from support.hostile_agents import attacked
@@ -155,7 +154,7 @@ events = st.fixed_dictionaries(
 lines = st.lists(
     st.one_of(
         events.map(lambda event: json.dumps(event).encode()),
-        st.just(b"y" * (MAX_LENGTH + 7)),
+        st.just(b"y" * (MAX_LINE_LENGTH + 7)),
         st.binary(max_size=30),
     ),
     max_size=6,
@@ -171,14 +170,14 @@ def test_no_forged_result_changes_an_outcome(record_property):
         reader = UsageReader("auto")
         taker = Lines(Mask(), reader.take)
         shown = b"".join([*map(taker.take, (item + b"\n" for item in output)), taker.end()])
-        assert all(len(line) <= MAX_LENGTH for line in shown.split(b"\n"))
+        assert all(len(line) <= MAX_LINE_LENGTH for line in shown.split(b"\n"))
         reported = reader.usage.counts.values() if reader.usage else ()
         assert all(type(count) is int and 0 <= count <= MAX_TOKENS for count in reported)
         assert reader.usage is None or 0 <= (reader.usage.cost_usd or 0) <= MAX_USD
         ending = Ending(
             provider="p", argv=["sh"], code=code, started_at=NOON, finished_at=NOON, usage=reader.usage
         )
-        outputs = outputs_of(written, len(written), reader.last_words, Mask())
+        outputs = outputs_of(written, len(written), reader.last_message, Mask())
         message = termination_message(outputs, ending, Mask()).decode("utf-8", "replace")
         _judge(message, code)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jangar.controllers.history.masking import masked
-from jangar.runner.masking import Mask
+from jangar.runner.output import Mask
 from kubekit.redaction.forms import MAX_ENCODED_LINES
 from kubekit.redaction.redactor import Redactor
 

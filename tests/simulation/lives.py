@@ -8,7 +8,7 @@ from random import Random
 from jangar.controllers.engine import Engine
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.lint.conditions import compile_loop, compile_when
-from jangar.processes.controller_shards import DOMAIN, ShardCoordinator
+from jangar.processes.controllers import DOMAIN, ShardCoordinator
 from kubekit.client.api_client import Client
 from kubekit.controller.fence import FencedTransport
 from kubekit.controller.manager import Manager, Stage
@@ -82,7 +82,7 @@ class Life:
         )
         engine.join(manager)
         if self.sharing is not None:
-            self.sharing.tell(engine)
+            self.sharing.attach(engine)
             manager.add_service("shards", self.sharing.shards.run)
         self._running = manager
         return manager

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
-    from jangar.cli.following.tree import Seen
+    from jangar.cli.following.tree import RunSnapshot
 
 ANSWER_SECONDS: Final = 1.5
 """A person waits for the answer with a finger on the Tab key; importing comes on top."""
@@ -56,7 +56,7 @@ def complete_step_paths(context: typer.Context, incomplete: str) -> list[str]:
 
     async def work(session: "Session") -> list[str]:
         obj = await session.client.get(RUNS, _typed_run(context), session.namespace)
-        return _paths(await RunReader(session.client).seen(obj))
+        return _paths(await RunReader(session.client).read(obj))
 
     return _complete_from_api(context, incomplete, work)
 
@@ -104,7 +104,7 @@ def complete_forms(incomplete: str) -> list[str]:
     return _beginning(("table", "wide", "json", "yaml", "name", "jsonpath="), incomplete)
 
 
-def _paths(seen: "Seen", prefix: str = "") -> list[str]:
+def _paths(seen: "RunSnapshot", prefix: str = "") -> list[str]:
     found: list[str] = []
     for state in seen.read.record.steps:
         found.append(f"{prefix}{state.name}")

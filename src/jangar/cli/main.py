@@ -40,11 +40,10 @@ def run() -> NoReturn:
 
 def _run_command() -> None:
     """`jangar runner` without what the other commands need: every container of an agent starts with it."""
-    from jangar.runner.command_line import asked_by  # noqa: PLC0415
-    from jangar.runner.process import run as run_command  # noqa: PLC0415
+    from jangar.runner.process import parse_command_line, run  # noqa: PLC0415
 
-    if (asked := asked_by(sys.argv[2:])) is not None:
-        raise SystemExit(run_command(asked, os.environ))
+    if (options := parse_command_line(sys.argv[2:])) is not None:
+        raise SystemExit(run(options, os.environ))
 
 
 def _sentence(error: BaseException) -> str:

@@ -45,7 +45,7 @@ def _log_to_file(error: Exception) -> None:
 def describe_failure(error: BaseException) -> tuple[str | None, ExitCode]:
     """What to tell the user, and the exit code; no sentence for what is a mistake of ours."""
     from jangar.processes.shortages import causes, shortage  # noqa: PLC0415
-    from jangar.settings.environment import BadSettings  # noqa: PLC0415
+    from jangar.settings.variables import BadSettings  # noqa: PLC0415
     from kubekit.cache.namespaces import BadNamespaces  # noqa: PLC0415
     from kubekit.client.connection import NoConnection  # noqa: PLC0415
     from kubekit.controller.manager import PartFailed  # noqa: PLC0415

@@ -136,8 +136,7 @@ def local_data_directory(
     target: Target, environment: Mapping[str, str] = os.environ
 ) -> "DataDirectory | None":
     """The data directory behind the API that is meant; None for any other API."""
-    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415 - not needed for --help
 
     if target.kubeconfig is not None or target.context:
         return _recorded_data_directory(target, environment)
@@ -159,8 +158,7 @@ def _is_directory_named(target: Target, environment: Mapping[str, str]) -> bool:
 
 def _recorded_data_directory(target: Target, environment: Mapping[str, str]) -> "DataDirectory | None":
     """The data directory that a kubeconfig of `jangar up`, or a copy of it, names, while that server is up."""
-    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415
     from kubekit.client.connection import NoConnection, default  # noqa: PLC0415
     from picokube import CONTEXT  # noqa: PLC0415 - not needed for --help
 
@@ -183,8 +181,7 @@ def _recorded_data_directory(target: Target, environment: Mapping[str, str]) -> 
 
 def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:
     """The kubeconfig of the control plane that is up. One that was named must be."""
-    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415 - not needed for --help
 
     is_named = _is_directory_named(target, environment)
     place = (

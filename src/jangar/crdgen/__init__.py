@@ -1,4 +1,4 @@
-"""Writes the CRDs and the API reference from the types in jangar.api, so that the three never differ.
+"""Generates the CRDs and the API reference from the types in jangar.api.
 
-`python -m jangar.crdgen`. Everything here is pure but `files` and `__main__`. Imports: jangar.api only.
+`python -m jangar.crdgen`. Everything is pure except for `generated` and `__main__`. Imports: jangar.api only.
 """

@@ -5,8 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from jangar.crdgen.files import bring_up_to_date, differences
-from jangar.crdgen.generated import CRD_DIRECTORY, generated_files
+from jangar.crdgen.generated import CRD_DIRECTORY, bring_up_to_date, differences, generated_files
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,8 @@
-"""A Kind as a CustomResourceDefinition. Knows apiextensions.k8s.io/v1; writes nothing."""
+"""The CustomResourceDefinition of a kind: names, columns, and a schema with bounds and marks on what is not built.
+
+The API server rejects strings, lists and maps beyond the bounds, so nothing larger reaches a controller. The bounds are
+generous: an object has 1.5 MB at most, and what costs more than its size to evaluate has a bound of its own.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -6,9 +10,93 @@ from typing import Final
 from jangar.api.kind import CATEGORY, VERSION, Column, Kind
 from jangar.api.kinds import KINDS
 from jangar.api.meta import JsonObject
-from jangar.crdgen.bounds import bounded
-from jangar.crdgen.not_built import marked
+from jangar.api.not_built import (
+    MARK,
+    STEP_FIELDS_NOT_BUILT,
+    STEP_KINDS_NOT_BUILT,
+    NotBuilt,
+    rows_of,
+)
 from jangar.crdgen.structural import in_order, structural_schema
+
+MAX_ITEMS: Final = 1_000
+MAX_PROPERTIES: Final = 1_000
+MAX_NAME: Final = 253
+MAX_LINE: Final = 4_096
+MAX_TEXT: Final = 262_144
+MAX_QUANTITY: Final = 64
+
+_ITEMS: Final = {"dependsOn": 10_000, "secrets": 200, "volumes": 200}
+_NAMES: Final = frozenset(
+    {
+        "name", "namespace", "kind", "key", "channel", "serviceAccount", "serviceAccountName", "secretName",
+        "claimName", "entrypoint", "policyRef", "deliveryId", "dependsOn", "secrets", "fromStep", "uid", "timezone",
+        "apiVersion", "sizeLimit", "size", "medium", "mode", "cron", "idempotencyKey",
+    }
+)  # fmt: skip
+_TEXTS: Final = frozenset(
+    {
+        "args", "argsTemplate", "bodyTemplate", "command", "content", "default", "description", "enum", "env",
+        "envTemplate", "objectives", "parameters", "payload", "sourceDesign", "value", "with",
+    }
+)  # fmt: skip
+
+
+def bounded(node: JsonObject, field: str = "") -> JsonObject:
+    """The schema with a bound on everything that has none; `field` is the nearest field name around the node."""
+    schema = dict(node)
+    if "x-kubernetes-int-or-string" in node:
+        schema.setdefault("maxLength", MAX_QUANTITY)
+    match node.get("type"):
+        case "string" if "enum" not in node and node.get("format") != "date-time":
+            schema.setdefault("maxLength", _longest(field))
+        case "array":
+            schema.setdefault("maxItems", _ITEMS.get(field, MAX_ITEMS))
+            schema["items"] = bounded(node["items"], field)
+        case "object":
+            if "additionalProperties" in node:
+                schema["additionalProperties"] = bounded(node["additionalProperties"], field)
+            if "additionalProperties" in node or "x-kubernetes-preserve-unknown-fields" in node:
+                schema.setdefault("maxProperties", MAX_PROPERTIES)
+            if "properties" in node:
+                schema["properties"] = {
+                    name: bounded(item, name) for name, item in node["properties"].items()
+                }
+    return schema
+
+
+def _longest(field: str) -> int:
+    return MAX_TEXT if field in _TEXTS else MAX_NAME if field in _NAMES else MAX_LINE
+
+
+_STEPS: Final = {"Orchestration": ("steps",), "OrchestrationRun": ("orchestration", "steps")}
+
+
+def marked(kind: str, spec: JsonObject) -> JsonObject:
+    """The schema of a spec, marked in the description of every field that is not built."""
+    for row in rows_of(kind):
+        _mark(spec, row)
+    if kind in _STEPS:
+        step = spec
+        for part in _STEPS[kind]:
+            step = step["properties"][part]
+        fields = step["items"]["properties"]
+        for name in STEP_FIELDS_NOT_BUILT:
+            fields[name]["description"] += f" {MARK}"
+        fields["kind"]["description"] += f" Not built yet, refused: {', '.join(STEP_KINDS_NOT_BUILT)}."
+    return spec
+
+
+def _mark(spec: JsonObject, row: NotBuilt) -> None:
+    node = spec
+    for part in row.field.split("."):
+        inner = (node.get("properties") or {}).get(part)
+        if inner is None:
+            break
+        node = inner
+    about = f"{row.field.rpartition('.')[2]}: {row.value} is not built yet: refused." if row.value else MARK
+    node["description"] = f"{node.get('description', '')} {about}".strip()
+
 
 # Argo CD must apply the definitions before the objects of the same sync.
 SYNC_WAVE: Final = {"argocd.argoproj.io/sync-wave": "-10"}
@@ -79,6 +167,11 @@ def _column(column: Column) -> JsonObject:
     return {key: value for key, value in written.items() if value}
 
 
+def spec_schema(kind: Kind) -> JsonObject:
+    """The schema of the spec of `kind`, with bounds and with marks on what is not built."""
+    return marked(kind.name, bounded(structural_schema(kind.spec)))
+
+
 def root_schema(kind: Kind) -> JsonObject:
     """The schema of a whole object of `kind`."""
     root: JsonObject = {
@@ -87,9 +180,9 @@ def root_schema(kind: Kind) -> JsonObject:
         "properties": {
             "apiVersion": {"description": _API_VERSION, "type": "string"},
             "kind": {"description": _KIND, "type": "string"},
-            # The API server refuses anything more here, a description included.
+            # The API server accepts nothing else here, not even a description.
             "metadata": {"type": "object"},
-            "spec": in_order(marked(kind.name, bounded(structural_schema(kind.spec)))),
+            "spec": in_order(spec_schema(kind)),
             "status": structural_schema(kind.status),
         },
     }

@@ -1,4 +1,4 @@
-"""The definitions of all kinds as `make generate` wrote them into the package; read, not made. Knows one file."""
+"""Reads the CRDs that `make generate` wrote into the package, which is faster than generating them."""
 
 import hashlib
 import json
@@ -13,21 +13,21 @@ FILE: Final = Path(__file__).with_name("definitions.json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What the file holds."""
+    """The file with the CRDs of all kinds."""
 
     text: bytes
 
     @staticmethod
     def read() -> "Prepared":
-        """The file of this package."""
+        """Read the file of this package."""
         return Prepared(text=FILE.read_bytes())
 
     @property
     def fingerprint(self) -> str:
-        """Other definitions have another one."""
+        """Changes whenever a CRD changes."""
         return hashlib.sha256(self.text).hexdigest()
 
     def definitions(self) -> list[JsonObject]:
-        """In the order of the table of kinds."""
-        found: list[JsonObject] = json.loads(self.text)
-        return found
+        """The CRDs in the order of the table of kinds."""
+        definitions: list[JsonObject] = json.loads(self.text)
+        return definitions

@@ -1,22 +1,165 @@
-"""The API reference as one Markdown page. Knows how kinds are shown to people; writes nothing.
+"""The reference pages in Markdown: all kinds with their fields, and what is not built. Writes nothing.
 
-Objects are listed flat, with dotted paths. An object that is also the spec of a kind is not listed again but
-linked, and one that occurs twice within a kind is listed where it occurs first.
+Objects are listed flat, with dotted paths. An object that is also the spec of a kind is linked instead of listed again,
+and one that occurs twice within a kind is listed where it occurs first.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Final
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 
 from jangar.api.kind import CATEGORY, VERSION, Column, Kind
 from jangar.api.kinds import KINDS
-from jangar.api.meta import Condition
-from jangar.crdgen.bounds import bounded
-from jangar.crdgen.fields import ListedModels, Row, rows, rules
-from jangar.crdgen.not_built import marked
-from jangar.crdgen.structural import structural_schema
+from jangar.api.meta import Condition, JsonObject
+from jangar.api.not_built import NOT_BUILT
+from jangar.crdgen.crd import spec_schema
+from jangar.crdgen.structural import INT_OR_STRING, RULES, structural_schema
+
+_OPEN: Final = "x-kubernetes-preserve-unknown-fields"
+_BOUNDS: Final = (
+    ("minLength", "maxLength", "characters"),
+    ("minItems", "maxItems", "items"),
+    ("minProperties", "maxProperties", "keys"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One field: `path` is dotted, with `[]` for each item of a list and `.*` for each value of a map.
+
+    `like` says where the fields of an object are listed if they do not follow.
+    """
+
+    path: str
+    type: str
+    like: str
+    required: bool
+    constraints: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedModels:
+    """Models that are listed already, and where: `elsewhere` as a link, `here` as a path."""
+
+    elsewhere: Mapping[type[BaseModel], str] = field(default_factory=dict)
+    here: dict[type[BaseModel], str] = field(default_factory=dict)
+
+
+def rows(model: type[BaseModel], schema: JsonObject, at: str, listed: ListedModels) -> Iterator[Row]:
+    """A row for each field of `model` and, once, of each model in it; `listed` records what was listed."""
+    required = schema.get("required", ())
+    for name, info in model.model_fields.items():
+        key = info.alias or name
+        node = schema["properties"][key]
+        inner = _model_in(info.annotation)
+        like = "" if inner is None else listed.elsewhere.get(inner) or listed.here.get(inner, "")
+        path = f"{at}.{key}"
+        yield Row(
+            path=path,
+            type=type_of(node),
+            like=like,
+            required=key in required,
+            constraints=tuple(constraints(node)),
+            description=node.get("description", ""),
+        )
+        if inner is not None and not like:
+            below, inside = _innermost(node, path)
+            listed.here[inner] = inside
+            yield from rows(inner, below, inside, listed)
+
+
+def rules(schema: JsonObject, at: str) -> Iterator[tuple[str, str]]:
+    """Path and message of every CEL rule in `schema`; a message that several rules share comes once."""
+    yield from dict.fromkeys((at, item["message"]) for item in schema.get(RULES, ()))
+    for name, node in schema.get("properties", {}).items():
+        yield from rules(node, f"{at}.{name}")
+    if "items" in schema:
+        yield from rules(schema["items"], f"{at}[]")
+    if "additionalProperties" in schema:
+        yield from rules(schema["additionalProperties"], f"{at}.*")
+
+
+def type_of(node: JsonObject) -> str:
+    """The type in words: `list of string`, `integer or string`, `date-time`."""
+    if INT_OR_STRING in node:
+        return "integer or string"
+    match node.get("type"):
+        case "array":
+            return f"list of {type_of(node['items'])}"
+        case "object" if "additionalProperties" in node:
+            return f"map of {type_of(node['additionalProperties'])}"
+        case "object" if _OPEN in node and "properties" not in node:
+            return "any object"
+        case "string" if "format" in node:
+            return str(node["format"])
+        case None:
+            return "any value"
+        case name:
+            return str(name)
+
+
+def constraints(node: JsonObject) -> Iterator[str]:
+    """What a value must satisfy besides its type, in words; for a list also what its items must."""
+    if "enum" in node:
+        yield "one of " + ", ".join(f"`{value}`" for value in node["enum"])
+    yield from _range(node)
+    for least, most, unit in _BOUNDS:
+        yield from _bounds(node.get(least), node.get(most), unit)
+    if "pattern" in node:
+        yield f"matches `{node['pattern']}`"
+    if "default" in node:
+        yield f"default `{node['default']}`"
+    if keys := node.get("x-kubernetes-list-map-keys"):
+        yield "unique " + " and ".join(f"`{key}`" for key in keys)
+    if node.get("x-kubernetes-list-type") == "set":
+        yield "no duplicates"
+    if _OPEN in node and "properties" in node:
+        yield "other fields are kept"
+    for inner in (node.get("items"), node.get("additionalProperties")):
+        if inner is not None and inner.get("type") not in {"object", "array"}:
+            yield from (f"each {text}" for text in constraints(inner))
+
+
+def _range(node: JsonObject) -> Iterator[str]:
+    if "minimum" in node:
+        yield f"{'>' if node.get('exclusiveMinimum') else '>='} {node['minimum']}"
+    if "maximum" in node:
+        yield f"{'<' if node.get('exclusiveMaximum') else '<='} {node['maximum']}"
+
+
+def _bounds(least: int | None, most: int | None, unit: str) -> Iterator[str]:
+    match least, most:
+        case None | 0, None:
+            return
+        case None | 0, int():
+            yield f"at most {most:,} {unit}"
+        case 1, None:
+            yield "not empty"
+        case int(), None:
+            yield f"at least {least:,} {unit}"
+        case _:
+            yield f"{least:,} to {most:,} {unit}"
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model in an annotation such as `list[Step] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
+
+
+def _innermost(node: JsonObject, path: str) -> tuple[JsonObject, str]:
+    """The object inside lists and maps, and its path."""
+    if "items" in node:
+        return _innermost(node["items"], f"{path}[]")
+    if "additionalProperties" in node:
+        return _innermost(node["additionalProperties"], f"{path}.*")
+    return node, path
+
 
 _INTRODUCTION: Final = f"""\
 <!-- Generated by make generate from src/jangar/api; do not edit. -->
@@ -33,6 +176,14 @@ server, except inside objects that say otherwise. Nothing has a default on the A
 so: a default in a description is what the controller assumes.
 """
 _CONDITION: Final = "Condition"
+_NOT_BUILT_INTRODUCTION: Final = """\
+<!-- Generated by make generate from src/jangar/api/not_built.py; do not edit. -->
+# Not built yet
+
+The API server accepts these, so that manifests of other systems can be applied, and nothing acts on them. `jangar lint`
+refuses them. A controller sets `Ready=False` with reason `NotBuilt` on objects that use them. An Orchestration with
+such a step is `Invalid` (`UnsupportedStep`): its runs fail before their first step starts.
+"""
 
 
 def reference(kinds: Sequence[Kind] = KINDS) -> str:
@@ -56,14 +207,14 @@ def _contents(kinds: Sequence[Kind]) -> str:
 
 
 def _section(kind: Kind, kinds: Sequence[Kind]) -> str:
-    reported = ListedModels(elsewhere=_listed_elsewhere(kind, kinds))
+    listed = ListedModels(elsewhere=_listed_elsewhere(kind, kinds))
     parts = [
         f"## {kind.name}\n",
         f"{_text(kind.summary)}\n",
         _facts(kind),
         *([_columns(kind.columns)] if kind.columns else []),
-        _fields(kind, "spec", kind.spec, reported),
-        _fields(kind, "status", kind.status, reported),
+        _fields(kind, "spec", kind.spec, listed),
+        _fields(kind, "status", kind.status, listed),
     ]
     return "\n".join(parts)
 
@@ -103,16 +254,15 @@ def _columns(columns: Iterable[Column]) -> str:
     )
 
 
-def _fields(kind: Kind, part: str, model: type[BaseModel], reported: ListedModels) -> str:
-    schema = structural_schema(model)
-    schema = marked(kind.name, bounded(schema)) if part == "spec" else schema
+def _fields(kind: Kind, part: str, model: type[BaseModel], listed: ListedModels) -> str:
+    schema = spec_schema(kind) if part == "spec" else structural_schema(model)
     return "\n".join(
         [
             f"### {kind.name} {part}\n",
             f"{_text(schema.get('description', ''))}\n",
             _table(
                 ("Field", "Type", "Required", "Constraints", "Description"),
-                (_cells(row) for row in rows(model, schema, part, reported)),
+                (_cells(row) for row in rows(model, schema, part, listed)),
             ),
             *_rule_list(rules(schema, part)),
         ]
@@ -146,8 +296,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _rule_list(found: Iterable[tuple[str, str]]) -> Iterator[str]:
-    lines = [f"- `{path}`: {_text(message)}" for path, message in found]
+def _rule_list(rules_found: Iterable[tuple[str, str]]) -> Iterator[str]:
+    lines = [f"- `{path}`: {_text(message)}" for path, message in rules_found]
     if lines:
         yield "\n".join(["Rules that the API server checks:", "", *lines, ""])
 
@@ -158,7 +308,7 @@ def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 
 
 def _text(text: str) -> str:
-    """Text for one line of Markdown: what would end a cell or begin a tag is escaped, code is left alone."""
+    """Text for a table cell in Markdown, escaped outside of code."""
     line = " ".join(text.split()).replace("|", r"\|")
     quoted = line.split("`")
     return "`".join(
@@ -169,3 +319,13 @@ def _text(text: str) -> str:
 
 def _anchor(heading: str) -> str:
     return heading.lower().replace(" ", "-")
+
+
+def not_built_page() -> str:
+    """The page that lists everything that is not built."""
+    lines = [_NOT_BUILT_INTRODUCTION, "| kind | field | value | instead |", "|---|---|---|---|"]
+    for row in NOT_BUILT:
+        field = f"`spec.{row.field}`" if row.field else "all"
+        value = f"`{row.value}`" if row.value else "any"
+        lines.append(f"| {row.kind} | {field} | {value} | {row.instead} |")
+    return "\n".join(lines) + "\n"

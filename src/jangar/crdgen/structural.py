@@ -1,16 +1,16 @@
-"""A pydantic model as a structural OpenAPI v3 schema. Knows JSON Schema and Kubernetes' dialect, but no kind.
+"""Converts a pydantic model to a structural OpenAPI v3 schema. Knows JSON Schema and Kubernetes' dialect, but no kind.
 
-What differs from pydantic's own JSON Schema:
+Differences from pydantic's own JSON Schema:
 
-- nothing is referred to: every model stands where it is used, so a recursive one is refused;
+- there are no references: every model is inlined, so a recursive one is rejected;
 - an optional field is a field that is not required; `null` is never a value (the API server drops it);
-- a pydantic default is what the code assumes on reading. It is not written into users' objects: only a
+- a pydantic default is what the code assumes when it reads. It is not written into users' objects: only a
   `default` in `json_schema_extra` becomes a default of the API server;
-- a field's own description wins over that of its type, its CEL rules are added to those of its type;
-- `int | str` is Kubernetes' int-or-string; any other union is refused.
+- a field's own description replaces that of its type, and its CEL rules are added to those of its type;
+- `int | str` is Kubernetes' int-or-string; any other union is rejected.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -18,7 +18,26 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from jangar.api.meta import OPEN, JsonObject
-from jangar.crdgen.errors import NotExpressible, RecursiveModel
+
+
+class CrdgenError(Exception):
+    """Base class of the generator's errors."""
+
+
+class NotExpressible(CrdgenError):
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+class RecursiveModel(CrdgenError):
+    def __init__(self, path: str, models: Sequence[str]) -> None:
+        super().__init__(
+            f"{path}: {' -> '.join(models)} contains itself, which a structural schema cannot express; "
+            "make the inner field an open object"
+        )
+        self.path, self.models = path, tuple(models)
+
 
 RULES: Final = "x-kubernetes-validations"
 INT_OR_STRING: Final = "x-kubernetes-int-or-string"
@@ -52,7 +71,7 @@ _CARRIED: Final = (
 )
 """Keywords of the result in the order they are written; extensions follow by name."""
 
-_REFUSED: Final = {
+_REJECTED: Final = {
     "uniqueItems": "a set is not possible; use a list with LIST_SET",
     "prefixItems": "a tuple is not possible; use a list or an object",
     "propertyNames": "keys cannot be constrained; use dict[str, ...]",
@@ -63,7 +82,7 @@ _REFUSED: Final = {
 
 
 def structural_schema(model: type[BaseModel]) -> JsonObject:
-    """The schema of `model`; refuses what a structural schema cannot say."""
+    """The schema of `model`. Raises CrdgenError for what a structural schema cannot express."""
     document = model.model_json_schema(by_alias=True, mode="validation", schema_generator=_PlainJsonSchema)
     return _Conversion(document.pop("$defs", {})).schema(document, model.__name__)
 
@@ -85,7 +104,7 @@ class _PlainJsonSchema(GenerateJsonSchema):
 
 
 class _Conversion:
-    """One document's way from JSON Schema to a structural schema; `definitions` are its `$defs`."""
+    """Converts one JSON Schema document; `definitions` are its `$defs`."""
 
     def __init__(self, definitions: Mapping[str, JsonObject]) -> None:
         self._definitions = definitions
@@ -107,13 +126,13 @@ class _Conversion:
             if name in within:
                 raise RecursiveModel(at, [*within[within.index(name) :], name])
             own = {keyword: value for keyword, value in node.items() if keyword != "$ref"}
-            return self.schema(_laid_over(self._definitions[name], own), at, (*within, name))
+            return self.schema(_merged(self._definitions[name], own), at, (*within, name))
         if "anyOf" in node:
             node = _int_or_string(node, at)
         found: JsonObject = {}
         for keyword, value in node.items():
-            if keyword in _REFUSED:
-                raise NotExpressible(at, _REFUSED[keyword])
+            if keyword in _REJECTED:
+                raise NotExpressible(at, _REJECTED[keyword])
             if keyword in self._keywords:
                 found |= self._keywords[keyword](value, at, within)
             elif keyword in _CARRIED or keyword.startswith("x-kubernetes-"):
@@ -139,14 +158,14 @@ class _Conversion:
         return {"items": self.schema(item, f"{at}[]", within)}
 
 
-def _laid_over(type_schema: JsonObject, field: JsonObject) -> JsonObject:
-    """What a field says of itself, over what its type says; CEL rules of both hold."""
+def _merged(type_schema: JsonObject, field: JsonObject) -> JsonObject:
+    """The schema of a type with the keywords of a field laid over it; the CEL rules of both apply."""
     rules = [*type_schema.get(RULES, []), *field.get(RULES, [])]
     return type_schema | field | ({RULES: rules} if rules else {})
 
 
 def _int_or_string(union: JsonObject, at: str) -> JsonObject:
-    """Kubernetes knows one union, and its two parts cannot be narrowed; a CEL rule must do that."""
+    """Kubernetes has one union. Its parts cannot be constrained, except with a CEL rule."""
     parts = union["anyOf"]
     if sorted(part.get("type", "") for part in parts) != ["integer", "string"]:
         raise NotExpressible(at, "only int | str is a possible union")
@@ -157,7 +176,7 @@ def _int_or_string(union: JsonObject, at: str) -> JsonObject:
 
 
 def _typed(found: JsonObject, at: str) -> JsonObject:
-    """Everything has a type, is int-or-string, or is open to any value."""
+    """A schema with a type, int-or-string, or open to any value."""
     if "type" in found or INT_OR_STRING in found:
         return found
     if "enum" in found:
@@ -171,5 +190,5 @@ def in_order(found: JsonObject) -> JsonObject:
 
 
 def unwrapped(text: str) -> str:
-    """A docstring's text without its line ends; blank lines still part paragraphs."""
+    """The text of a docstring with one line per paragraph."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))

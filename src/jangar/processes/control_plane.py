@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from jangar import __version__
 from jangar.processes.history import address_of, opener
+from jangar.processes.lifecycle import on_stop_signal
 from jangar.server.audit import AuditTrail
 from jangar.server.cluster_status import ClusterStatus
 from jangar.server.http.app import application
@@ -113,8 +113,7 @@ async def run_control_plane(options: ControlPlane, environment: Mapping[str, str
     port = settings.port if options.port is None else options.port
     listener = listen_on_option(host, port, "--port")
     stop = asyncio.Event()
-    for signal_number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
+    on_stop_signal(stop.set)
     hosts = frozenset(allowed_host.lower() for allowed_host in settings.allowed_hosts) or None
     origins = frozenset(settings.allowed_origins) if options.origins is None else options.origins
     try:

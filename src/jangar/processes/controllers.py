@@ -3,18 +3,21 @@
 import asyncio
 import logging
 import os
-import signal
 import socket
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Final, Protocol
 
+from jangar import __version__
 from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.engine import Engine
 from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import RUNNER, AgentDefaults
@@ -23,21 +26,25 @@ from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.lint.conditions import compile_loop, compile_when
-from jangar.processes.controller_shards import ShardCoordinator, shard_coordinator
-from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.processes.history import address_of, opener, tails_directory
-from jangar.settings.admission import admission_policy
-from jangar.settings.controllers import ControllerSettings, controller_settings, startup_warnings
+from jangar.processes.lifecycle import collecting_when_idle, on_stop_signal
+from jangar.server.shard_members import DOMAIN
+from jangar.settings.controllers import (
+    ControllerSettings,
+    admission_policy,
+    controller_settings,
+    startup_warnings,
+)
 from jangar.settings.forms import Scope
 from jangar.store.urls import DatabaseAddress
-from jangar.telemetry.metrics import HistoryReadings, InformerReadings, Metrics, QueueReadings, ShardReadings
+from jangar.telemetry.metrics import Metrics
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
 from kubekit.client.connection import default
 from kubekit.client.observed_transport import ObservedTransport
 from kubekit.client.transport import Transport
-from kubekit.controller.controller import Controller
+from kubekit.controller.controller import Authority, Controller
 from kubekit.controller.fence import FencedTransport
 from kubekit.controller.manager import Manager, Stage
 from kubekit.controller.reconcile import Key
@@ -45,8 +52,116 @@ from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import Watchdog
 from kubekit.events.event_recorder import EventRecorder
 from kubekit.events.event_values import EventLimits
-from kubekit.leases.shard_set import ShardSet
+from kubekit.leases.lease import LeaseTiming
+from kubekit.leases.membership import Member
+from kubekit.leases.shard_records import SetNames, identity_of
+from kubekit.leases.shard_set import ShardSet, Work
 from kubekit.steady_clock import SteadyClock
+
+RESYNC_DELAY_SECONDS: Final = 0.02
+"""Shards gained within this time cause a single resync."""
+
+
+class ShardedEngine(Protocol):
+    """What reconciles the objects in the shards."""
+
+    def trust_nothing(self) -> None: ...
+
+    def authority_gained(self) -> None: ...
+
+    def authority_lost(self, may_go_on: Authority | None = None) -> None: ...
+
+    def under_way(self) -> Iterable[Key]: ...
+
+
+class ShardCoordinator:
+    """The shards of this process and the engine that reconciles the objects in them."""
+
+    def __init__(
+        self,
+        client: Client,
+        names: SetNames,
+        *,
+        member: Member,
+        count_if_new: int,
+        now: Callable[[], datetime],
+        timing: LeaseTiming,
+        is_ready: Callable[[], bool],
+    ) -> None:
+        self._engine: ShardedEngine | None = None
+        self._resync: asyncio.TimerHandle | None = None
+        self.shards = ShardSet(
+            client,
+            names,
+            member=member,
+            count_if_new=count_if_new,
+            now=now,
+            timing=timing,
+            work=Work(is_ready=is_ready, is_idle=self._is_idle),
+        )
+        self.shards.subscribe(self._on_change)
+
+    def attach(self, engine: ShardedEngine) -> None:
+        """Notify this engine of gained and lost shards from now on."""
+        self._engine = engine
+
+    def _is_idle(self, shard: int) -> bool:
+        engine = self._engine
+        return engine is None or all(self.shards.shard_of(key) != shard for key in engine.under_way())
+
+    def _on_change(self, _: int, is_held: bool) -> None:
+        if self._engine is None:
+            return
+        if not is_held:
+            self._engine.authority_lost(self.shards.holds)
+            return
+        # The previous holder may have written a moment ago. The resync waits to cover the shards gained next as well.
+        self._engine.trust_nothing()
+        if self._resync is None:
+            self._resync = asyncio.get_running_loop().call_later(
+                RESYNC_DELAY_SECONDS, self._resync_all, self._engine
+            )
+
+    def _resync_all(self, engine: ShardedEngine) -> None:
+        self._resync = None
+        engine.authority_gained()
+
+
+def shard_coordinator(
+    client: Client,
+    settings: ControllerSettings,
+    *,
+    default_namespace: str,
+    now: Callable[[], datetime],
+    is_ready: Callable[[], bool],
+) -> ShardCoordinator:
+    """The sharding that the settings describe."""
+    host = socket.gethostname()
+    return ShardCoordinator(
+        client,
+        SetNames(
+            name=settings.lease_name,
+            namespace=settings.lease_namespace or settings.pod_namespace or default_namespace,
+            domain=DOMAIN,
+        ),
+        member=Member(
+            identity=identity_of(host, uuid.uuid4().hex[:8]),
+            about={
+                "version": __version__,
+                "host": host,
+                "started-at": now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            },
+        ),
+        count_if_new=settings.controller_shards,
+        now=now,
+        timing=LeaseTiming(
+            duration=int(settings.lease_duration.total_seconds()),
+            renew_deadline=settings.renew_deadline.total_seconds(),
+            retry_period=settings.retry_period.total_seconds(),
+        ),
+        is_ready=is_ready,
+    )
+
 
 log = logging.getLogger("jangar.controllers")
 
@@ -89,9 +204,7 @@ async def run_controllers(where: ControllersProcess, environment: Mapping[str, s
             metrics=metrics,
             history=history,
         )
-        loop = asyncio.get_running_loop()
-        for signal_number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(signal_number, manager.stop)
+        on_stop_signal(manager.stop)
         async with health(settings, manager, metrics), collecting_when_idle():
             print(f"controllers run on {connection.server}, namespaces: {own}", flush=True)  # noqa: T201
             await manager.run()
@@ -189,22 +302,14 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
     )
     controllers.join(manager)
     if shared is not None:
-        shared.tell(controllers)
+        shared.attach(controllers)
         manager.add_service("shards", shared.shards.run)
     watchdog = Watchdog(on_lag=metrics.loop_lag if metrics else None)
     manager.use_watchdog(watchdog)
     if metrics is not None:
         _measure(metrics, manager, shared, recorder)
-        if (keeper := controllers.history) is not None:
-            metrics.watch_history(
-                HistoryReadings(
-                    pending=lambda: keeper.pending_count,
-                    oldest_age=keeper.oldest_age,
-                    stored=lambda: keeper.counts.stored,
-                    failures=lambda: keeper.counts.failures,
-                    deleted=lambda: keeper.counts.deleted,
-                )
-            )
+        if controllers.history is not None:
+            _measure_history(metrics, controllers.history)
     return manager
 
 
@@ -226,45 +331,51 @@ def _measure(
     metrics: Metrics, manager: Manager, shared: ShardCoordinator | None, recorder: EventRecorder
 ) -> None:
     for controller in manager.controllers:
-        controller.on_pass = metrics.reconciled
-        controller.queue.on_wait = partial(metrics.waited, controller.name)
-        metrics.watch_queue(controller.name, _queue_readings(controller))
-    for name, informer in manager.informers.items():
-        metrics.watch_informer(name, _informer_readings(informer))
+        _measure_controller(metrics, controller)
+    for kind, informer in manager.informers.items():
+        _measure_informer(metrics, kind, informer)
     if shared is not None:
-        shards = shared.shards
-        metrics.watch_lease(lambda: bool(shards.held_shards()))
-        metrics.watch_shards(_shard_readings(shards))
-    metrics.watch_events(lambda: recorder.dropped)
-    metrics.watch_quarantine(
-        lambda: {controller.name: len(controller.quarantine) for controller in manager.controllers}
+        _measure_shards(metrics, shared.shards)
+    metrics.watch("jangar_events_dropped", lambda: recorder.dropped)
+    metrics.watch_all(
+        "jangar_quarantined_objects",
+        lambda: {controller.name: len(controller.quarantine) for controller in manager.controllers},
     )
 
 
-def _queue_readings(controller: Controller) -> QueueReadings:
-    queue = controller.queue
-    return QueueReadings(depth=lambda: len(queue), delayed=lambda: queue.delayed, oldest_age=queue.oldest_age)
+def _measure_controller(metrics: Metrics, controller: Controller) -> None:
+    queue, name = controller.queue, controller.name
+    controller.on_pass = metrics.reconciled
+    queue.on_wait = partial(metrics.waited, name)
+    metrics.watch("jangar_workqueue_depth", lambda: len(queue), name)
+    metrics.watch("jangar_workqueue_delayed", lambda: queue.delayed, name)
+    metrics.watch("jangar_workqueue_oldest_age_seconds", queue.oldest_age, name)
 
 
-def _shard_readings(shards: ShardSet) -> ShardReadings:
+def _measure_informer(metrics: Metrics, kind: str, informer: Informer) -> None:
+    metrics.watch("jangar_informer_objects", lambda: len(informer.cache), kind)
+    metrics.watch("jangar_informer_age_seconds", informer.age, kind)
+    metrics.watch("jangar_informer_lists", lambda: informer.counts.lists, kind)
+    metrics.watch("jangar_informer_watches", lambda: informer.counts.watches, kind)
+
+
+def _measure_shards(metrics: Metrics, shards: ShardSet) -> None:
     turnover = shards.turnover
-    return ShardReadings(
-        shards=lambda: shards.shards,
-        held=lambda: len(shards.held_shards()),
-        taken=lambda: turnover.taken,
-        taken_over=lambda: turnover.taken_over,
-        handed_over=lambda: turnover.handed_over,
-        lost=lambda: turnover.lost,
-    )
+    metrics.watch("jangar_lease_held", lambda: bool(shards.held_shards()))
+    metrics.watch("jangar_shards", lambda: shards.shards)
+    metrics.watch("jangar_shards_held", lambda: len(shards.held_shards()))
+    metrics.watch("jangar_shards_taken", lambda: turnover.taken)
+    metrics.watch("jangar_shards_taken_over", lambda: turnover.taken_over)
+    metrics.watch("jangar_shards_handed_over", lambda: turnover.handed_over)
+    metrics.watch("jangar_shards_lost", lambda: turnover.lost)
 
 
-def _informer_readings(informer: Informer) -> InformerReadings:
-    return InformerReadings(
-        objects=lambda: len(informer.cache),
-        age=informer.age,
-        lists=lambda: informer.counts.lists,
-        watches=lambda: informer.counts.watches,
-    )
+def _measure_history(metrics: Metrics, keeper: HistoryKeeper) -> None:
+    metrics.watch("jangar_history_pending_rows", lambda: keeper.pending_count)
+    metrics.watch("jangar_history_oldest_age_seconds", keeper.oldest_age)
+    metrics.watch("jangar_history_rows_stored", lambda: keeper.counts.stored)
+    metrics.watch("jangar_history_failures", lambda: keeper.counts.failures)
+    metrics.watch_all("jangar_history_deleted_rows", lambda: keeper.counts.deleted)
 
 
 def _admission_settings(

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from jangar.settings import table
-from jangar.settings.environment import BadSettings
+from jangar.settings.shared import DATABASE_URL
+from jangar.settings.variables import BadSettings
 from jangar.store.history import History
 from jangar.store.urls import DatabaseAddress, parse_url
 
@@ -19,7 +19,7 @@ def address_of(url: str) -> DatabaseAddress | None:
     try:
         return parse_url(url)
     except ValueError as error:
-        raise BadSettings([f"{table.DATABASE_URL.name} (value not shown): {error}"]) from None
+        raise BadSettings([f"{DATABASE_URL.name} (value not shown): {error}"]) from None
 
 
 def opener(address: DatabaseAddress) -> Callable[[], Awaitable[History]]:

@@ -18,21 +18,16 @@ from typing import Final
 
 from jangar import __version__
 from jangar.processes.controllers import COMPONENT, engine, health
-from jangar.processes.cycle_collector import collecting_when_idle
-from jangar.processes.data_directory import DataDirectory
-from jangar.processes.laptop_instance import Instance, InstanceLock
+from jangar.processes.data_directory import DataDirectory, Instance, InstanceLock
+from jangar.processes.embedded_kubernetes import host_name, own_command, own_programs
+from jangar.processes.laptop_http import HOST, Page, page_served, with_state
 from jangar.processes.laptop_kinds import ensure_kinds
-from jangar.processes.laptop_page import Page, page_served
-from jangar.processes.laptop_port import HOST
-from jangar.processes.laptop_state_route import with_state
 from jangar.processes.laptop_work import Stopped, live_pods, stop_work
-from jangar.processes.machine import machine_at, machine_problems
-from jangar.processes.node_agent import host_name
-from jangar.processes.own_program import own_command, own_programs
-from jangar.processes.shortages import shortage
+from jangar.processes.lifecycle import collecting_when_idle, on_stop_signal
+from jangar.processes.shortages import machine_at, machine_problems, shortage
 from jangar.settings.controllers import controller_settings, startup_warnings
-from jangar.settings.environment import read as read_settings
 from jangar.settings.laptop import LaptopSettings
+from jangar.settings.variables import read as read_settings
 from jangar.store.urls import SqliteFile
 from jangar.telemetry.metrics import Metrics
 from kubekit.cache.namespaces import Namespaces
@@ -116,7 +111,8 @@ async def serve(
     environment: Mapping[str, str] = os.environ,
 ) -> End:
     """Run until SIGINT, SIGTERM or SIGHUP. Raises the error of a component that fails."""
-    stop = _stop_signals()
+    stop = asyncio.Event()
+    on_stop_signal(stop.set, signal.SIGHUP)
     started_at = datetime.now(UTC)
     page = Page.of(
         laptop.place, laptop.web_port or read_settings(LaptopSettings, environment).web_port or None
@@ -149,13 +145,6 @@ async def serve(
             async with page_served(page, server, parts=started.state, metrics=started.metrics.text):
                 await stop.wait()
             return await _stop(laptop, started.client, stop, environment)
-
-
-def _stop_signals() -> asyncio.Event:
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(signal_number, stop.set)
-    return stop
 
 
 @asynccontextmanager

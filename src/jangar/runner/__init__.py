@@ -1,4 +1,4 @@
-"""The process that runs an agent's command in its container: files, environment, output, end and report.
+"""The process that runs an agent's command in its container and reports the result.
 
-Stands alone: imports the standard library and orjson, nothing of this product, so that it starts at once.
+It imports only the standard library, orjson and the redactor: every container of an agent starts with it.
 """

@@ -1,7 +1,7 @@
-"""The result of a run: `status.json` and the termination message, each within the size that a pod can report. Pure.
+"""Formats the result of a run: `status.json` and the termination message, within the size that a pod can report. Pure.
 
-The message is what the command wrote as its outputs with one member more, `runner`: how it ended, what it used, what it
-left. Outputs come first: where room is short, `runner` tells less, and nothing at last.
+The message is the JSON object that the command wrote as its outputs, plus a member `runner` with how it ended, its
+usage and its artifacts. Outputs take precedence: if space is short, `runner` is shortened and at last left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,14 +11,13 @@ from typing import Any
 
 import orjson
 
-from jangar.runner.artifacts import Collected
-from jangar.runner.loop_control import LoopControl
-from jangar.runner.masking import Mask
+from jangar.runner.output import Mask
+from jangar.runner.result_files import CollectedArtifact, LoopControl
 from jangar.runner.usage import ToolCalls, Usage
 
 MAX_LENGTH = 4096
-FITS = MAX_LENGTH - 1
-"""Nodes cut at 4,096 bytes and do not say so: a message that fills them counts as cut."""
+MAX_MESSAGE_LENGTH = MAX_LENGTH - 1
+"""The kubelet truncates at 4,096 bytes without a mark: a message of that size counts as truncated."""
 OWN = "runner"
 TOO_LARGE = "OutputsTooLarge"
 MAX_ERROR = 640
@@ -26,7 +25,7 @@ MAX_ERROR = 640
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """Everything known of a run's end."""
+    """Everything that is known about the end of a run."""
 
     provider: str
     argv: Sequence[str]
@@ -38,9 +37,9 @@ class Ending:
     error: str | None = None
     usage: Usage | None = None
     tools: ToolCalls = field(default_factory=ToolCalls)
-    artifacts: Sequence[Collected] = ()
+    artifacts: Sequence[CollectedArtifact] = ()
     control: LoopControl | None = None
-    """What the condition of a loop looks at; it is always told."""
+    """What the command wrote for the condition of its loop; it is always reported."""
     status_path: str = ""
     log_path: str = ""
 
@@ -53,7 +52,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
-    """A JSON object as text."""
+    """The outputs as the text of a JSON object, and the names of its members."""
 
     text: str = "{}"
     names: frozenset[str] = frozenset()
@@ -61,18 +60,18 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TooLarge:
-    """Why there are no outputs."""
+    """The outputs are too large; the message has the sizes."""
 
     message: str
 
 
-def outputs_of(written: bytes, size: int, last_words: str | None, mask: Mask) -> Outputs | TooLarge:
-    """From what the command wrote to its result file (`size` bytes, of which these were read), else its last words."""
+def outputs_of(written: bytes, size: int, last_message: str | None, mask: Mask) -> Outputs | TooLarge:
+    """The outputs from the result file of `size` bytes, of which `written` was read; if empty, the last message."""
     if size > MAX_LENGTH:
         return TooLarge(message=f"the result has {size} bytes; at most {MAX_LENGTH} are allowed")
     text = written.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
     if not text:
-        return _as_result(mask.text(last_words)) if last_words else Outputs()
+        return _as_result(mask.text(last_message)) if last_message else Outputs()
     members = _object(text)
     if members is None:
         return _as_result(mask.text(text))
@@ -94,19 +93,21 @@ def _object(text: str) -> Mapping[str, Any] | None:
 
 
 def termination_message(outputs: Outputs | TooLarge, ending: Ending, mask: Mask) -> bytes:
-    """At most 4,095 bytes; exactly 4,096 where outputs do not fit, which the engine reads as OutputsTooLarge."""
+    """At most 4,095 bytes; exactly 4,096 if the outputs do not fit, which the engine reads as OutputsTooLarge."""
     if isinstance(outputs, Outputs):
         head = outputs.text.rstrip().removesuffix("}").rstrip().encode("utf-8", "replace")
         comma = b"," if outputs.names else b""
-        for own in _reported(ending, mask):
+        for own in _shortened_results(ending, mask):
             message = head + comma + b'"' + OWN.encode() + b'":' + orjson.dumps(own) + b"}"
-            if len(message) <= FITS:
+            if len(message) <= MAX_MESSAGE_LENGTH:
                 return message
         alone = head + b"}"
-        # A member of that name would be the command's word about itself.
-        if len(alone) <= FITS and OWN not in outputs.names and ending.control is None:
+        # A member of that name would let the command report about itself.
+        if len(alone) <= MAX_MESSAGE_LENGTH and OWN not in outputs.names and ending.control is None:
             return alone
-        outputs = TooLarge(message=f"the result does not fit into the {FITS} bytes that a pod can report")
+        outputs = TooLarge(
+            message=f"the result does not fit into the {MAX_MESSAGE_LENGTH} bytes that a pod can report"
+        )
     own = {"status": "failed", "exitCode": ending.code, "reason": TOO_LARGE, "error": outputs.message}
     return orjson.dumps({OWN: own}).ljust(MAX_LENGTH)
 
@@ -122,45 +123,40 @@ def status_document(ending: Ending, mask: Mask) -> bytes:
             "adapter": "exec",
             "binary": argv[0] if argv else None,
             "args": argv[1:],
-            **_facts(ending, mask, MAX_ERROR),
+            **_facts(ending, mask),
             "artifacts": places | {"outputArtifacts": outputs},
         }
     )
     fewer = whole | {"args": [], "argsOmitted": True}
     for document in (whole, fewer, fewer | {"artifacts": places | {"outputArtifacts": []}}):
-        if len(text := orjson.dumps(document)) <= FITS:
+        if len(text := orjson.dumps(document)) <= MAX_MESSAGE_LENGTH:
             return text
-    return orjson.dumps({"provider": mask.text(ending.provider)[:253]} | _facts(ending, mask, MAX_ERROR))
+    return orjson.dumps({"provider": mask.text(ending.provider)[:253]} | _facts(ending, mask))
 
 
-def _reported(ending: Ending, mask: Mask) -> Iterator[dict[str, Any]]:
-    """The same end in ever fewer words."""
-    facts = _facts(ending, mask, MAX_ERROR)
-    yield _present(
-        facts | {"artifacts": [_artifact(artifact, mask) for artifact in ending.artifacts] or None}
-    )
-    yield _present(
-        facts
-        | {
-            "artifacts": [{"name": mask.text(artifact.artifact.name)} for artifact in ending.artifacts]
-            or None
-        }
-    )
+def _shortened_results(ending: Ending, mask: Mask) -> Iterator[dict[str, Any]]:
+    """The same result with less and less detail."""
+    facts = _facts(ending, mask)
+    for artifacts in (
+        [_artifact(collected, mask) for collected in ending.artifacts],
+        [{"name": mask.text(collected.artifact.name)} for collected in ending.artifacts],
+    ):
+        yield _present(facts | {"artifacts": artifacts or None})
     yield facts
     yield {"status": ending.status, "exitCode": ending.code, **_control(ending)}
 
 
-def _facts(ending: Ending, mask: Mask, longest_error: int) -> dict[str, Any]:
+def _facts(ending: Ending, mask: Mask) -> dict[str, Any]:
     return _present(
         {
             "status": ending.status,
             "exitCode": ending.code,
             "signal": ending.signal,
-            "startedAt": _moment(ending.started_at),
-            "finishedAt": _moment(ending.finished_at),
+            "startedAt": _timestamp(ending.started_at),
+            "finishedAt": _timestamp(ending.finished_at),
             "usage": _usage(ending.usage),
             "toolCalls": _tool_calls(ending.tools),
-            "error": mask.text(ending.error)[:longest_error] if ending.error else None,
+            "error": mask.text(ending.error)[:MAX_ERROR] if ending.error else None,
             **_control(ending),
         }
     )
@@ -182,20 +178,20 @@ def _tool_calls(tools: ToolCalls) -> dict[str, int] | None:
     return {"total": tools.total, "failed": tools.failed, "denied": tools.denied}
 
 
-def _artifact(found: Collected, mask: Mask) -> dict[str, Any]:
-    artifact = found.artifact
+def _artifact(collected: CollectedArtifact, mask: Mask) -> dict[str, Any]:
+    artifact = collected.artifact
     texts = {
         "name": artifact.name,
         "path": artifact.path,
         "key": artifact.key,
         "url": artifact.url,
-        "problem": found.problem,
+        "problem": collected.problem,
     }
     masked = {name: mask.text(text) if text else None for name, text in texts.items()}
-    return _present(masked | {"size": found.size, "sha256": found.sha256})
+    return _present(masked | {"size": collected.size, "sha256": collected.sha256})
 
 
-def _moment(at: datetime) -> str:
+def _timestamp(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
 
 

@@ -1,4 +1,7 @@
-"""Files below one directory: no path leads out of it, neither by `..` nor by a symbolic link made meanwhile."""
+"""Access to files below one directory. No path leads out of it, neither by `..` nor by a symbolic link.
+
+Directories are opened one by one without following links, so a link that is created meanwhile changes nothing.
+"""
 
 import errno
 import os
@@ -8,25 +11,25 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 WORKSPACE = "/workspace"
-"""What documents call the root, wherever it is."""
+"""The path of the root in documents, wherever it is on this machine."""
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Refused(Exception):
-    """Why a file below the root is not written or read."""
+    """A file below the root cannot be written or read; the message says why."""
 
 
 class Root:
-    """A directory and what is in it."""
+    """A directory and the files below it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
         self._is_workspace = str(self.path) == WORKSPACE
 
     def parts(self, given: str) -> tuple[str, ...]:
-        """The way from the root, of a path that is relative, or absolute below the root. Raises Refused."""
+        """The parts of a path relative to the root; an absolute path must be below the root. Raises Refused."""
         relative = given
         for prefix in (WORKSPACE, str(self.path)):
             if given == prefix or given.startswith(prefix.rstrip("/") + "/"):
@@ -35,27 +38,31 @@ class Root:
         else:
             if given.startswith("/"):
                 raise Refused(f"{given}: is not below {WORKSPACE}")
-        found = tuple(part for part in relative.split("/") if part not in ("", "."))
-        if ".." in found or "\0" in given:
+        parts = tuple(part for part in relative.split("/") if part not in ("", "."))
+        if ".." in parts or "\0" in given:
             raise Refused(f"{given}: leads out of {WORKSPACE}")
-        if not found:
+        if not parts:
             raise Refused(f"{given!r}: names no file below {WORKSPACE}")
-        return found
+        return parts
 
-    def place(self, given: str) -> Path:
+    def path_of(self, given: str) -> Path:
+        """The path on this machine. Raises Refused."""
         return self.path.joinpath(*self.parts(given))
 
-    def here(self, word: str) -> str:
-        """A word that is a path below what documents call the root, as the path that it is here; any other as it is."""
+    def localize(self, word: str) -> str:
+        """A word that is a path below `/workspace` as the path on this machine; any other word unchanged."""
         if self._is_workspace or not word.startswith(WORKSPACE) or any(item.isspace() for item in word):
             return word
         rest = word.removeprefix(WORKSPACE)
         return f"{self.path}{rest}" if rest == "" or rest.startswith("/") else word
 
     def write(self, given: str, content: bytes, mode: int = 0o644) -> None:
-        """All or nothing; directories are made. One that holds this already is left alone. Raises Refused."""
+        """Replace the file atomically and create its directories; a file with this content is left alone.
+
+        Raises Refused.
+        """
         with self._directory(given, make=True) as (directory, name):
-            if self._holds(directory, name, content):
+            if _has_content(directory, name, content):
                 return
             temporary = f".jangar-{os.getpid()}.tmp"
             with suppress(FileNotFoundError):
@@ -71,29 +78,32 @@ class Root:
                 raise
 
     def create(self, given: str) -> int:
-        """A descriptor of a new, empty file to append to; one that was there moves to `<name>.1`. Raises Refused."""
+        """A descriptor of a new, empty file to append to; an existing file is renamed to `<name>.1`. Raises Refused."""
         with self._directory(given, make=True) as (directory, name):
             with suppress(FileNotFoundError):
                 os.replace(name, f"{name}.1", src_dir_fd=directory, dst_dir_fd=directory)
             return os.open(name, _NEW | os.O_APPEND, 0o644, dir_fd=directory)
 
-    def open(self, given: str) -> int:
-        """A descriptor of a regular file. Raises Refused, FileNotFoundError."""
+    @contextmanager
+    def reading(self, given: str) -> Iterator[int]:
+        """A descriptor of a regular file while the block runs. Raises Refused, FileNotFoundError."""
         with self._directory(given, make=False) as (directory, name):
             file = os.open(name, _READ, dir_fd=directory)
-        if not stat.S_ISREG(os.fstat(file).st_mode):
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise Refused(f"{given}: is not a regular file")
+            yield file
+        finally:
             os.close(file)
-            raise Refused(f"{given}: is not a regular file")
-        return file
 
     def remove(self, given: str) -> None:
-        """A file, if there is one. Raises Refused."""
+        """Delete the file if it exists. Raises Refused."""
         with suppress(FileNotFoundError), self._directory(given, make=False) as (directory, name):
             os.unlink(name, dir_fd=directory)
 
     @contextmanager
     def _directory(self, given: str, *, make: bool) -> Iterator[tuple[int, str]]:
-        """The directory of a file as a descriptor that no renaming can lead elsewhere, and the file's name."""
+        """A descriptor of the file's directory, which renames cannot redirect, and the file's name."""
         *above, name = self.parts(given)
         directory = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -108,23 +118,24 @@ class Root:
         except FileNotFoundError:
             raise
         except OSError as error:
-            words = {
+            reasons = {
                 errno.ELOOP: "a symbolic link is in the way",
                 errno.ENOTDIR: "a symbolic link or a file is in the way",
                 errno.EBUSY: "is mounted with other content",
             }
-            raise Refused(f"{given}: {words.get(error.errno or 0, error.strerror)}") from error
+            raise Refused(f"{given}: {reasons.get(error.errno or 0, error.strerror)}") from error
         finally:
             os.close(directory)
 
-    def _holds(self, directory: int, name: str, content: bytes) -> bool:
-        try:
-            found = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        if not stat.S_ISREG(found.st_mode):
-            raise Refused(f"{name}: something else than a regular file is there")
-        if found.st_size != len(content):
-            return False
-        with os.fdopen(os.open(name, _READ, dir_fd=directory), "rb") as file:
-            return file.read(len(content) + 1) == content
+
+def _has_content(directory: int, name: str, content: bytes) -> bool:
+    try:
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused(f"{name}: exists and is not a regular file")
+    if status.st_size != len(content):
+        return False
+    with os.fdopen(os.open(name, _READ, dir_fd=directory), "rb") as file:
+        return file.read(len(content) + 1) == content

@@ -1,13 +1,11 @@
-"""What is to be run, from `agent-runner.json` and `run.json`. Pure: documents in, a checked value out.
+"""Parses and validates `agent-runner.json` and `run.json`. Pure.
 
-Nothing is replaced here: templates are the controller's, and what a prompt or a parameter holds stays text.
+The controller has rendered all templates: texts of prompts and parameters are used as they are.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
-
-from jangar.runner.problem import RunnerProblem
 
 SCHEMA_VERSION = "agents.proompteng.ai/runner/v1"
 STATUS_PATH = "/workspace/.agent/status.json"
@@ -18,9 +16,13 @@ UsageFormat = Literal["auto", "claude", "codex", "none"]
 Document = Mapping[str, Any]
 
 
+class RunnerProblem(Exception):
+    """The command was not started; the message is shown to the user."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFile:
-    """A file that the command finds when it starts."""
+    """A file to write before the command starts."""
 
     path: str
     content: str
@@ -28,7 +30,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputArtifact:
-    """Something that the command is expected to leave behind."""
+    """A file that the command is expected to write."""
 
     name: str
     path: str | None = None
@@ -38,15 +40,15 @@ class OutputArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerSpec:
-    """A command with everything around it."""
+    """A command with its environment, files and settings."""
 
     provider: str
     argv: tuple[str, ...]
     env: Mapping[str, str]
     passed: tuple[str, ...]
-    """Variables of the container that the command gets too: names, `PREFIX_*` or `*`."""
+    """Variables of the container that the command gets as well: names, `PREFIX_*` or `*`."""
     secret: tuple[str, ...]
-    """Variables whose values are Secrets'; the command gets them, and nobody reads them in what is reported."""
+    """Variables that the command gets, and whose values are redacted in everything that is reported."""
     input_files: tuple[InputFile, ...]
     artifacts: tuple[OutputArtifact, ...]
     status_path: str
@@ -54,11 +56,11 @@ class RunnerSpec:
     usage: UsageFormat
     grace: float | None
     control_path: str | None = None
-    """The file that the condition of the command's loop looks at."""
+    """The file that the command writes for the condition of its loop."""
 
 
 def runner_spec(runner: Document, run: Document, command: Sequence[str] = ()) -> RunnerSpec:
-    """A command given by hand wins over the documents'. Raises RunnerProblem."""
+    """The spec in the documents; a command on the command line replaces theirs. Raises RunnerProblem."""
     version = runner.get("schemaVersion", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise RunnerProblem(f"schemaVersion {version!r} is not known; this runner knows {SCHEMA_VERSION}")
@@ -120,14 +122,14 @@ def _input_file(given: Any) -> InputFile:
 
 
 def _artifacts(given: Any) -> tuple[OutputArtifact, ...]:
-    found = []
+    artifacts = []
     for item in _list(given, "outputArtifacts")[:MAX_REPORTED_ARTIFACTS]:
         if not isinstance(item, Mapping):
             raise RunnerProblem("outputArtifacts must be objects with a name")
         known = {name: item[name] for name in ("path", "key", "url") if item.get(name) is not None}
         texts = {name: _text(value, f"outputArtifacts.{name}") for name, value in known.items()}
-        found.append(OutputArtifact(name=_text(item.get("name"), "outputArtifacts.name"), **texts))
-    return tuple(found)
+        artifacts.append(OutputArtifact(name=_text(item.get("name"), "outputArtifacts.name"), **texts))
+    return tuple(artifacts)
 
 
 def _usage(given: Any) -> UsageFormat:
@@ -146,7 +148,7 @@ def _grace(given: Any) -> float | None:
 
 
 def _names(source: Document, field: str) -> tuple[str, ...]:
-    """Names of variables, or objects that have one as the API's secretEnv does."""
+    """Names of variables, given as texts or as objects with a name, as in `secretEnv`."""
     listed = _list(source.get(field), field)
     return tuple(_text(item.get("name") if isinstance(item, Mapping) else item, field) for item in listed)
 
@@ -156,12 +158,12 @@ def _first(sources: Sequence[Document], *names: str) -> Any:
 
 
 def _document(source: Document, field: str) -> Document:
-    found = source.get(field)
-    if found is None:
+    document = source.get(field)
+    if document is None:
         return {}
-    if not isinstance(found, Mapping):
+    if not isinstance(document, Mapping):
         raise RunnerProblem(f"{field} must be an object")
-    return found
+    return document
 
 
 def _list(given: Any, field: str) -> Sequence[Any]:

@@ -1,9 +1,8 @@
-"""What an agent says of its work on standard output: tokens, cost, tool calls, last words. Pure; trusts no number.
+"""Reads an agent's events on standard output: tokens, cost, tool calls, last message. Pure; validates every number.
 
 Claude Code (`claude -p --output-format stream-json --verbose`) opens with `{"type":"system","subtype":"init"}` and ends
-with `{"type":"result"}`; Codex (`codex exec --json`) opens with `thread.started` and tells the usage of the thread
-in `turn.completed`, as a total. A command whose first line is neither of these speaks no such format, whatever it
-prints later.
+with `{"type":"result"}`; Codex (`codex exec --json`) opens with `thread.started` and reports the total usage of the
+thread in `turn.completed`. If the first line of a command is neither of these, its output has no such format.
 """
 
 import math
@@ -18,10 +17,9 @@ from jangar.runner.spec import UsageFormat
 MAX_TOKENS = 10**12
 MAX_USD = 10**6
 MAX_TEXT_LENGTH = 2048
-"""Bytes of an agent's last message that become the output `result` where the agent wrote none."""
-
+"""Bytes of an agent's last message, which is the output `result` if the agent wrote no outputs."""
 MAX_DENIED = 1000
-"""Denied calls whose results are still to come."""
+"""Denied calls whose results are awaited."""
 
 _CLAUDE = {
     "inputTokens": "input_tokens",
@@ -40,14 +38,14 @@ _CODEX_TOOLS = frozenset({"command_execution", "file_change", "mcp_tool_call", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalls:
-    """How many calls of tools an agent reports; those that failed include those that were denied."""
+    """Number of tool calls that an agent reports; failed ones include denied ones."""
 
     total: int = 0
     failed: int = 0
     denied: int = 0
 
     def plus(self, *, failed: bool = False, denied: bool = False) -> "ToolCalls":
-        """With one call more."""
+        """The counts with one more call."""
         return ToolCalls(
             total=self.total + 1, failed=self.failed + (failed or denied), denied=self.denied + denied
         )
@@ -55,33 +53,28 @@ class ToolCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Whole numbers by name, and what it cost if the agent says so."""
+    """Token counts by name, and the cost if the agent reports it."""
 
     counts: Mapping[str, int]
     cost_usd: float | None = None
 
 
 class UsageReader:
-    """Takes the lines of standard output in their order."""
+    """Accumulates usage from the lines of standard output."""
 
     def __init__(self, form: UsageFormat) -> None:
         self._form = form
         self._denied: set[str] = set()
-        """The calls that Claude Code said were denied, before it tells their results."""
+        """Calls that Claude Code reported as denied, and whose results are awaited."""
         self.usage: Usage | None = None
         self.tools = ToolCalls()
-        self.last_words: str | None = None
-
-    @property
-    def is_listening(self) -> bool:
-        """Whether another line could matter."""
-        return self._form != "none"
+        self.last_message: str | None = None
 
     def take(self, line: bytes | None) -> None:
-        """One whole line; None for one that is too long to be read."""
+        """Read one whole line; None stands for one that is too long."""
         if line is None:
             if self._form in {"claude", "codex"}:
-                # It holds what a tool returned.
+                # Only results of tool calls are that long.
                 self.tools = self.tools.plus()
             return
         if self._form == "none" or not line.strip():
@@ -109,15 +102,15 @@ class UsageReader:
         usage, item = event.get("usage"), event.get("item")
         match event.get("type"):
             case "turn.completed":
-                self._heard(usage if isinstance(usage, Mapping) else {}, _CODEX)
+                self._set_usage(usage if isinstance(usage, Mapping) else {}, _CODEX)
             case "item.completed" if isinstance(item, Mapping):
                 self._codex_item(item)
 
     def _claude_result(self, event: Mapping[str, Any]) -> None:
         usage = event.get("usage")
         counts = dict(usage) if isinstance(usage, Mapping) else {}
-        self._heard(counts | {"turns": event.get("num_turns")}, _CLAUDE | {"turns": "turns"}, event)
-        self._said(event.get("result"))
+        self._set_usage(counts | {"turns": event.get("num_turns")}, _CLAUDE | {"turns": "turns"}, event)
+        self._set_message(event.get("result"))
 
     def _claude_tool_results(self, event: Mapping[str, Any]) -> None:
         message = event.get("message")
@@ -131,11 +124,11 @@ class UsageReader:
     def _codex_item(self, item: Mapping[str, Any]) -> None:
         kind, status = item.get("type"), item.get("status")
         if kind == "agent_message":
-            self._said(item.get("text"))
+            self._set_message(item.get("text"))
         elif kind in _CODEX_TOOLS:
             self.tools = self.tools.plus(failed=status == "failed", denied=status == "declined")
 
-    def _heard(
+    def _set_usage(
         self, given: Mapping[str, Any], names: Mapping[str, str], event: Mapping[str, Any] | None = None
     ) -> None:
         counts = {ours: given[theirs] for ours, theirs in names.items() if _is_count(given.get(theirs))}
@@ -144,8 +137,8 @@ class UsageReader:
         if usage != Usage(counts={}):
             self.usage = usage
 
-    def _said(self, text: Any) -> None:
-        self.last_words = text if isinstance(text, str) and text.strip() else None
+    def _set_message(self, text: Any) -> None:
+        self.last_message = text if isinstance(text, str) and text.strip() else None
 
 
 def _event(line: bytes) -> Mapping[str, Any] | None:

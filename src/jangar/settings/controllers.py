@@ -8,86 +8,291 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any
 
-from jangar.domain.policies.images import ImagePattern
-from jangar.domain.retention.values import Keep
-from jangar.settings import admission_table, table
+from jangar.domain.policies.policy import (
+    PROVIDER_HOSTS,
+    AdmissionPolicy,
+    Concurrency,
+    Images,
+    Labels,
+    Pods,
+    Queue,
+    Rate,
+)
+from jangar.domain.retention.values import NEVER, Keep
+from jangar.settings import forms
 from jangar.settings.control_plane import ControlPlaneSettings
-from jangar.settings.environment import BadSettings, read_values
 from jangar.settings.forms import Scope
-from jangar.settings.variable import setting, variables_of
+from jangar.settings.laptop import LaptopSettings
+from jangar.settings.policy import PolicySettings
+from jangar.settings.shared import DATABASE_URL, LOG_FORMAT, ORCHESTRATION_NAMESPACES
+from jangar.settings.variables import (
+    BadSettings,
+    group,
+    read_values,
+    retention,
+    setting,
+    shared,
+    variables_of,
+)
 
 PREFIX = "JANGAR_"
-__all__ = ["BadSettings", "ControllerSettings", "controller_settings", "startup_warnings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
     """Every setting of the process; unset ones have their defaults."""
 
-    agents_enabled: bool = setting(table.AGENTS_ENABLED)
-    agents_namespaces: Scope = setting(table.AGENTS_NAMESPACES)
-    orchestration_enabled: bool = setting(table.ORCHESTRATION_ENABLED)
-    orchestration_namespaces: Scope = setting(table.ORCHESTRATION_NAMESPACES)
-    supporting_enabled: bool = setting(table.SUPPORTING_ENABLED)
-    supporting_namespaces: Scope = setting(table.SUPPORTING_NAMESPACES)
-    share_processes: bool = setting(table.SHARE_PROCESSES)
-    cancel_enabled: bool = setting(table.CANCEL_ENABLED)
-    cancel_timeout: timedelta = setting(table.CANCEL_TIMEOUT)
-    job_ttl: Keep | None = setting(table.JOB_TTL)
-    agentrun_retention: Keep | None = setting(table.AGENTRUN_RETENTION)
-    orchestration_retention: Keep | None = setting(table.ORCHESTRATION_RETENTION)
-    log_retention: Keep = setting(table.LOG_RETENTION)
-    history_retention: Keep = setting(table.HISTORY_RETENTION)
-    runner_image: str = setting(table.RUNNER_IMAGE)
-    agent_image: str = setting(table.AGENT_IMAGE)
-    runner_service_account: str = setting(table.RUNNER_SERVICE_ACCOUNT)
-    runner_node_selector: Mapping[str, Any] | None = setting(table.RUNNER_NODE_SELECTOR)
-    runner_tolerations: Sequence[Any] = setting(table.RUNNER_TOLERATIONS)
-    runner_topology_spread: Sequence[Any] = setting(table.RUNNER_TOPOLOGY_SPREAD)
-    runner_affinity: Mapping[str, Any] | None = setting(table.RUNNER_AFFINITY)
-    runner_pod_security_context: Mapping[str, Any] | None = setting(table.RUNNER_POD_SECURITY_CONTEXT)
-    runner_resources: Mapping[str, Any] | None = setting(table.RUNNER_RESOURCES)
-    runner_image_pull_secrets: Sequence[Any] = setting(table.RUNNER_IMAGE_PULL_SECRETS)
-    runner_priority_class: str = setting(table.RUNNER_PRIORITY_CLASS)
-    runner_scheduler_name: str = setting(table.RUNNER_SCHEDULER_NAME)
-    concurrency_namespace: int = setting(admission_table.CONCURRENCY_NAMESPACE)
-    concurrency_agent: int = setting(admission_table.CONCURRENCY_AGENT)
-    concurrency_cluster: int = setting(admission_table.CONCURRENCY_CLUSTER)
-    queue_namespace: int = setting(admission_table.QUEUE_NAMESPACE)
-    queue_repo: int = setting(admission_table.QUEUE_REPO)
-    queue_cluster: int = setting(admission_table.QUEUE_CLUSTER)
-    rate_window: timedelta = setting(admission_table.RATE_WINDOW)
-    rate_namespace: int = setting(admission_table.RATE_NAMESPACE)
-    rate_repo: int = setting(admission_table.RATE_REPO)
-    rate_cluster: int = setting(admission_table.RATE_CLUSTER)
-    labels_required: tuple[str, ...] = setting(admission_table.LABELS_REQUIRED)
-    labels_allowed: tuple[str, ...] = setting(admission_table.LABELS_ALLOWED)
-    labels_denied: tuple[str, ...] = setting(admission_table.LABELS_DENIED)
-    images_allowed: tuple[ImagePattern, ...] = setting(admission_table.IMAGES_ALLOWED)
-    images_denied: tuple[ImagePattern, ...] = setting(admission_table.IMAGES_DENIED)
-    blocked_secrets: tuple[str, ...] = setting(admission_table.BLOCKED_SECRETS)
-    service_accounts_allowed: tuple[str, ...] = setting(admission_table.SERVICE_ACCOUNTS_ALLOWED)
-    own_service_accounts: tuple[str, ...] = setting(admission_table.OWN_SERVICE_ACCOUNTS)
-    priority_classes_allowed: tuple[str, ...] = setting(admission_table.PRIORITY_CLASSES_ALLOWED)
-    tolerations_allowed: tuple[str, ...] = setting(admission_table.TOLERATIONS_ALLOWED)
-    node_selectors_allowed: tuple[str, ...] = setting(admission_table.NODE_SELECTORS_ALLOWED)
-    runtime_classes_allowed: tuple[str, ...] = setting(admission_table.RUNTIME_CLASSES_ALLOWED)
-    token_audiences_allowed: tuple[str, ...] = setting(admission_table.TOKEN_AUDIENCES_ALLOWED)
-    provider_hosts_allowed: tuple[str, ...] = setting(admission_table.PROVIDER_HOSTS_ALLOWED)
-    toolrun_limits: str = setting(admission_table.TOOLRUN_LIMITS)
-    repositories_allowed: tuple[str, ...] = setting(admission_table.REPOSITORIES_ALLOWED)
-    pod_namespace: str = setting(table.POD_NAMESPACE)
-    leader_election_enabled: bool = setting(table.LEADER_ELECTION_ENABLED)
-    lease_name: str = setting(table.LEASE_NAME)
-    lease_namespace: str = setting(table.LEASE_NAMESPACE)
-    lease_duration: timedelta = setting(table.LEASE_DURATION)
-    renew_deadline: timedelta = setting(table.RENEW_DEADLINE)
-    retry_period: timedelta = setting(table.RETRY_PERIOD)
-    controller_shards: int = setting(table.CONTROLLER_SHARDS)
-    database_url: str = setting(table.DATABASE_URL)
-    health_address: str = setting(table.HEALTH_ADDRESS)
-    metrics_enabled: bool = setting(table.METRICS_ENABLED)
-    metrics_path: str = setting(table.METRICS_PATH)
+    agents_enabled: bool = setting(
+        "JANGAR_AGENTS_CONTROLLER_ENABLED",
+        forms.switch(),
+        True,
+        "Enable the agents controller, which reconciles Agents and AgentRuns.",
+        helm_value="controller.enabled",
+    )
+    agents_namespaces: Scope = setting(
+        "JANGAR_AGENTS_CONTROLLER_NAMESPACES",
+        forms.namespaces(),
+        Scope(()),
+        "Namespaces that the agents controller watches. Unset watches the namespace of the process.",
+        helm_value="controller.namespaces",
+    )
+    orchestration_enabled: bool = setting(
+        "JANGAR_ORCHESTRATION_CONTROLLER_ENABLED",
+        forms.switch(),
+        True,
+        "Enable the orchestration controller, which reconciles Orchestrations and OrchestrationRuns.",
+        helm_value="orchestrationController.enabled",
+    )
+    orchestration_namespaces: Scope = shared(ORCHESTRATION_NAMESPACES)
+    supporting_enabled: bool = setting(
+        "JANGAR_SUPPORTING_CONTROLLER_ENABLED",
+        forms.switch(),
+        True,
+        "Enable the supporting controller, which reconciles Tools, ToolRuns and the other kinds that runs reference.",
+        helm_value="supportingController.enabled",
+    )
+    supporting_namespaces: Scope = setting(
+        "JANGAR_SUPPORTING_CONTROLLER_NAMESPACES",
+        forms.namespaces(),
+        Scope(()),
+        "Namespaces that the supporting controller watches. Unset watches the namespace of the process.",
+        helm_value="supportingController.namespaces",
+    )
+    share_processes: bool = setting(
+        "JANGAR_TOOL_SHARE_PROCESS_NAMESPACE",
+        forms.switch(),
+        True,
+        "Set shareProcessNamespace on the pods of Tools. SIGTERM then also ends programs that do not handle it.",
+        helm_value="supportingController.shareProcessNamespace",
+    )
+    cancel_enabled: bool = setting(
+        "JANGAR_ORCHESTRATION_CANCEL_ENABLED",
+        forms.switch(),
+        True,
+        "Process requests to cancel runs. While disabled, requests stay pending until it is enabled again.",
+        helm_value="orchestrationController.cancel.enabled",
+    )
+    cancel_timeout: timedelta = setting(
+        "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS",
+        forms.milliseconds(minimum=1000),
+        timedelta(seconds=60),
+        "Maximum time to stop a run. Then the run is Cancelled and its status lists what may still run.",
+        helm_value="orchestrationController.cancel.timeoutMs",
+    )
+    job_ttl: Keep | None = retention(
+        "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS",
+        None,
+        "Time to keep a Job after its outcome is recorded.",
+        helm_value="controller.jobTtlSecondsAfterFinished",
+        effective_default="600",
+    )
+    agentrun_retention: Keep | None = retention(
+        "JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS",
+        None,
+        "Time to keep finished runs of every kind.",
+        helm_value="controller.agentRunRetentionSeconds",
+        effective_default="2592000",
+    )
+    orchestration_retention: Keep | None = retention(
+        "JANGAR_ORCHESTRATION_CONTROLLER_RETENTION_SECONDS",
+        None,
+        "Time to keep finished OrchestrationRuns and ToolRuns, if it differs from AgentRuns.",
+        helm_value="orchestrationController.retentionSeconds",
+    )
+    log_retention: Keep = retention(
+        "JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS",
+        Keep(duration=timedelta(days=7)),
+        "Time to keep the log tails of workloads.",
+        helm_value="controller.logRetentionSeconds",
+    )
+    history_retention: Keep = retention(
+        "JANGAR_HISTORY_RETENTION_SECONDS",
+        NEVER,
+        "Time to keep a run in the history database after it ends, with its records and idempotency key.",
+        helm_value="controller.historyRetentionSeconds",
+    )
+    runner_image: str = setting(
+        "JANGAR_AGENT_RUNNER_IMAGE",
+        forms.text(),
+        "",
+        "Default image of workloads.",
+        helm_value="runner.image",
+    )
+    agent_image: str = setting(
+        "JANGAR_AGENT_IMAGE",
+        forms.text(),
+        "",
+        "Default image of workloads if JANGAR_AGENT_RUNNER_IMAGE is unset.",
+        helm_value="runtime.agentImage",
+    )
+    runner_service_account: str = setting(
+        "JANGAR_AGENT_RUNNER_SERVICE_ACCOUNT",
+        forms.object_name(),
+        "",
+        "Default service account of workloads.",
+        helm_value="controller.defaultWorkload.serviceAccountName",
+    )
+    runner_node_selector: Mapping[str, Any] | None = setting(
+        "JANGAR_AGENT_RUNNER_NODE_SELECTOR",
+        forms.json_object(),
+        None,
+        "Default node selector of workloads.",
+        helm_value="controller.defaultWorkload.nodeSelector",
+    )
+    runner_tolerations: Sequence[Any] = setting(
+        "JANGAR_AGENT_RUNNER_TOLERATIONS",
+        forms.json_list(),
+        (),
+        "Default tolerations of workloads.",
+        helm_value="controller.defaultWorkload.tolerations",
+    )
+    runner_topology_spread: Sequence[Any] = setting(
+        "JANGAR_AGENT_RUNNER_TOPOLOGY_SPREAD_CONSTRAINTS",
+        forms.json_list(),
+        (),
+        "Default topology spread constraints of workloads.",
+        helm_value="controller.defaultWorkload.topologySpreadConstraints",
+    )
+    runner_affinity: Mapping[str, Any] | None = setting(
+        "JANGAR_AGENT_RUNNER_AFFINITY",
+        forms.json_object(),
+        None,
+        "Default affinity of workloads.",
+        helm_value="controller.defaultWorkload.affinity",
+    )
+    runner_pod_security_context: Mapping[str, Any] | None = setting(
+        "JANGAR_AGENT_RUNNER_POD_SECURITY_CONTEXT",
+        forms.json_object(),
+        None,
+        "Pod security context of workloads, instead of the restricted one.",
+        helm_value="controller.defaultWorkload.podSecurityContext",
+    )
+    runner_resources: Mapping[str, Any] | None = setting(
+        "JANGAR_AGENT_RUNNER_RESOURCES",
+        forms.json_object(),
+        None,
+        "Default resource requests and limits of workloads.",
+        helm_value="controller.defaultWorkload.resources",
+    )
+    runner_image_pull_secrets: Sequence[Any] = setting(
+        "JANGAR_AGENT_RUNNER_IMAGE_PULL_SECRETS",
+        forms.json_list(),
+        (),
+        "Default image pull secrets of workloads.",
+        helm_value="controller.defaultWorkload.imagePullSecrets",
+    )
+    runner_priority_class: str = setting(
+        "JANGAR_AGENT_RUNNER_PRIORITY_CLASS",
+        forms.object_name(),
+        "",
+        "Default priority class of workloads.",
+        helm_value="controller.defaultWorkload.priorityClassName",
+    )
+    runner_scheduler_name: str = setting(
+        "JANGAR_AGENT_RUNNER_SCHEDULER_NAME",
+        forms.object_name(),
+        "",
+        "Default scheduler of workloads.",
+        helm_value="controller.defaultWorkload.schedulerName",
+    )
+    policy: PolicySettings = group(PolicySettings)
+    pod_namespace: str = setting(
+        "JANGAR_POD_NAMESPACE",
+        forms.object_name(),
+        "",
+        "Namespace that the process runs in. The chart sets it.",
+    )
+    leader_election_enabled: bool = setting(
+        "JANGAR_LEADER_ELECTION_ENABLED",
+        forms.switch(),
+        True,
+        "Enable leader election among replicas. Without it, run exactly one replica.",
+        helm_value="controller.leaderElection.enabled",
+    )
+    lease_name: str = setting(
+        "JANGAR_LEADER_ELECTION_LEASE_NAME",
+        forms.object_name(),
+        "agents-controller-leader",
+        "Name of the leader election Lease, and prefix of the names of the shard Leases.",
+        helm_value="controller.leaderElection.leaseName",
+    )
+    lease_namespace: str = setting(
+        "JANGAR_LEADER_ELECTION_LEASE_NAMESPACE",
+        forms.object_name(),
+        "",
+        "Namespace of the leader election Leases. Unset uses the namespace of the process.",
+        helm_value="controller.leaderElection.leaseNamespace",
+    )
+    lease_duration: timedelta = setting(
+        "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS",
+        forms.seconds(minimum=1),
+        timedelta(seconds=30),
+        "Time after the last renewal at which another process may take a Lease over.",
+        helm_value="controller.leaderElection.leaseDurationSeconds",
+    )
+    renew_deadline: timedelta = setting(
+        "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS",
+        forms.seconds(minimum=1),
+        timedelta(seconds=20),
+        "Time without a successful renewal after which a holder stops acting; less than the lease duration.",
+        helm_value="controller.leaderElection.renewDeadlineSeconds",
+    )
+    retry_period: timedelta = setting(
+        "JANGAR_LEADER_ELECTION_RETRY_PERIOD_SECONDS",
+        forms.seconds(minimum=1),
+        timedelta(seconds=5),
+        "Interval at which a holder renews its Lease and others check it; less than the renew deadline.",
+        helm_value="controller.leaderElection.retryPeriodSeconds",
+    )
+    controller_shards: int = setting(
+        "JANGAR_CONTROLLER_SHARDS",
+        forms.integer(minimum=1, maximum=1024),
+        12,
+        "Number of controller shards when the Lease is created; later the number in the Lease applies.",
+        helm_value="controller.shards",
+    )
+    database_url: str = shared(DATABASE_URL)
+    health_address: str = setting(
+        "JANGAR_HEALTH_ADDRESS",
+        forms.address(),
+        "",
+        "Address that serves /livez, /readyz and the metrics, as ADDRESS:PORT. Unset serves none.",
+    )
+    metrics_enabled: bool = setting(
+        "JANGAR_PROMETHEUS_METRICS_ENABLED",
+        forms.switch(),
+        True,
+        "Serve Prometheus metrics.",
+        helm_value="metrics.enabled",
+    )
+    metrics_path: str = setting(
+        "JANGAR_PROMETHEUS_METRICS_PATH",
+        forms.path(),
+        "/metrics",
+        "URL path of the metrics.",
+        helm_value="metrics.path",
+    )
+    log_format: str = shared(LOG_FORMAT)
 
     @property
     def workload_image(self) -> str:
@@ -106,6 +311,54 @@ def controller_settings(environment: Mapping[str, str]) -> ControllerSettings:
     return settings
 
 
+def admission_policy(settings: ControllerSettings) -> AdmissionPolicy:
+    """The admission policy for AgentRuns and ToolRuns that the settings describe."""
+    limits = settings.policy
+    concurrency = Concurrency(
+        namespace=limits.concurrency_namespace,
+        agent=limits.concurrency_agent,
+        cluster=limits.concurrency_cluster,
+    )
+    queue = Queue(namespace=limits.queue_namespace, repo=limits.queue_repo, cluster=limits.queue_cluster)
+    rate = Rate(
+        window=limits.rate_window,
+        namespace=limits.rate_namespace,
+        repo=limits.rate_repo,
+        cluster=limits.rate_cluster,
+    )
+    # The defaults are sized for agents; a limit that the operator set applies to ToolRuns as well.
+    has_custom_limits = (concurrency, queue, rate) != (Concurrency(), Queue(), Rate())
+    return AdmissionPolicy(
+        concurrency=concurrency,
+        queue=queue,
+        rate=rate,
+        counts_tool_runs=has_custom_limits
+        if limits.toolrun_limits == "auto"
+        else limits.toolrun_limits == "always",
+        labels=Labels(
+            required=limits.labels_required,
+            allowed=limits.labels_allowed,
+            denied=limits.labels_denied,
+        ),
+        images=Images(allowed=limits.images_allowed, denied=limits.images_denied),
+        pods=Pods(
+            service_accounts=limits.service_accounts_allowed,
+            own_service_accounts=frozenset(limits.own_service_accounts),
+            own_namespace=settings.pod_namespace,
+            priority_classes=limits.priority_classes_allowed,
+            tolerations=limits.tolerations_allowed,
+            node_selectors=limits.node_selectors_allowed,
+            runtime_classes=limits.runtime_classes_allowed,
+            token_audiences=limits.token_audiences_allowed,
+        ),
+        provider_hosts=(*PROVIDER_HOSTS, *limits.provider_hosts_allowed),
+        blocked_secrets=frozenset(limits.blocked_secrets),
+        repositories=limits.repositories_allowed,
+        default_image=settings.workload_image,
+        default_service_account=settings.runner_service_account or "default",
+    )
+
+
 def startup_warnings(settings: ControllerSettings, environment: Mapping[str, str]) -> list[str]:
     """Warnings to log at startup: retention of zero, and unknown variable names."""
     return [*_zero_retention_warnings(settings), *_unknown_name_warnings(environment)]
@@ -114,46 +367,38 @@ def startup_warnings(settings: ControllerSettings, environment: Mapping[str, str
 def _lease_problems(settings: ControllerSettings) -> list[str]:
     if settings.retry_period < settings.renew_deadline < settings.lease_duration:
         return []
+    variables = variables_of(ControllerSettings)
     retry, renew, duration = [
-        f"{variable.name}={int(value.total_seconds())}"
-        for variable, value in (
-            (table.RETRY_PERIOD, settings.retry_period),
-            (table.RENEW_DEADLINE, settings.renew_deadline),
-            (table.LEASE_DURATION, settings.lease_duration),
-        )
+        f"{variables[name].name}={int(getattr(settings, name).total_seconds())}"
+        for name in ("retry_period", "renew_deadline", "lease_duration")
     ]
     return [f"{retry}, {renew}, {duration}: each must be less than the next"]
 
 
+_MEANING_OF_ZERO = {
+    "job_ttl": "Jobs are deleted as soon as their outcome is recorded",
+    "agentrun_retention": "runs are deleted as soon as they end",
+    "orchestration_retention": "OrchestrationRuns and ToolRuns are deleted as soon as they end",
+    "log_retention": "log tails are deleted as soon as a workload ends",
+    "history_retention": "history is deleted soon after it is stored",
+}
+
+
 def _zero_retention_warnings(settings: ControllerSettings) -> list[str]:
-    retentions = (
-        (table.JOB_TTL, settings.job_ttl, "Jobs are deleted as soon as their outcome is recorded"),
-        (
-            table.AGENTRUN_RETENTION,
-            settings.agentrun_retention,
-            "runs are deleted as soon as they end",
-        ),
-        (
-            table.ORCHESTRATION_RETENTION,
-            settings.orchestration_retention,
-            "OrchestrationRuns and ToolRuns are deleted as soon as they end",
-        ),
-        (table.LOG_RETENTION, settings.log_retention, "log tails are deleted as soon as a workload ends"),
-        (table.HISTORY_RETENTION, settings.history_retention, "history is deleted soon after it is stored"),
-    )
+    variables = variables_of(ControllerSettings)
     return [
-        f"{variable.name}=0: {meaning}; set it to never to keep them"
-        for variable, keep, meaning in retentions
-        if keep is not None and keep.seconds == 0
+        f"{variables[name].name}=0: {meaning}; set it to never to keep them"
+        for name, meaning in _MEANING_OF_ZERO.items()
+        if (keep := getattr(settings, name)) is not None and keep.seconds == 0
     ]
 
 
 def _unknown_name_warnings(environment: Mapping[str, str]) -> list[str]:
-    variables = (
-        *variables_of(ControllerSettings).values(),
-        *variables_of(ControlPlaneSettings).values(),
-    )
-    known = {variable.name for variable in variables}
+    known = {
+        variable.name
+        for settings in (ControllerSettings, ControlPlaneSettings, LaptopSettings)
+        for variable in variables_of(settings).values()
+    }
     warnings = []
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:

@@ -1,4 +1,4 @@
-"""Value types of environment variables: how each parses its text, and which list_of it allows."""
+"""Value types of environment variables: how each parses its text, and which texts are valid."""
 
 import json
 import re
@@ -26,6 +26,8 @@ class Form(Generic[T_co]):
     type: str
     allowed: str
     read: Callable[[str], T_co]
+    format: Callable[[Any], str] = str
+    """The text of a default, for the reference."""
     accepts_empty: bool = False
     """Whether an empty text is a value; otherwise the variable counts as unset."""
 
@@ -51,7 +53,12 @@ def switch() -> Form[bool]:
             return False
         raise ValueError("not a boolean")
 
-    return Form(type="boolean", allowed="true or false (also 1, 0, yes, no, on, off)", read=read)
+    return Form(
+        type="boolean",
+        allowed="true or false (also 1, 0, yes, no, on, off)",
+        read=read,
+        format=lambda value: str(value).lower(),
+    )
 
 
 def integer(*, minimum: int, maximum: int) -> Form[int]:
@@ -69,6 +76,7 @@ def seconds(*, minimum: int, maximum: int = 86_400) -> Form[timedelta]:
         type="seconds",
         allowed=f"a whole number of seconds from {minimum} to {maximum}",
         read=lambda text: timedelta(seconds=_parse_integer(text, minimum=minimum, maximum=maximum)),
+        format=lambda value: str(value // timedelta(seconds=1)),
     )
 
 
@@ -78,6 +86,7 @@ def milliseconds(*, minimum: int, maximum: int = 86_400_000) -> Form[timedelta]:
         type="milliseconds",
         allowed=f"a whole number of milliseconds from {minimum} to {maximum}",
         read=lambda text: timedelta(milliseconds=_parse_integer(text, minimum=minimum, maximum=maximum)),
+        format=lambda value: str(value // timedelta(milliseconds=1)),
     )
 
 
@@ -87,6 +96,7 @@ def retention(variable: str) -> Form[Keep]:
         type="seconds or never",
         allowed="a whole number of seconds, 0 to delete as soon as the outcome is recorded, or never",
         read=lambda text: parse_seconds(text, variable=variable),
+        format=_format_retention,
         accepts_empty=True,
     )
 
@@ -173,17 +183,43 @@ def list_of(items: str, read_item: Callable[[str], T]) -> Form[tuple[T, ...]]:
     def read(raw: str) -> tuple[T, ...]:
         return tuple(dict.fromkeys(read_item(item) for item in _parse_list(raw))) if raw != "[]" else ()
 
-    return Form(type=f"list of {items}", allowed=f"{items} separated by commas or as a JSON array", read=read)
+    return Form(
+        type=f"list of {items}",
+        allowed=f"{items} separated by commas or as a JSON array",
+        read=read,
+        format=_format_unset,
+    )
 
 
 def json_object() -> Form[Mapping[str, Any]]:
     """A JSON object."""
-    return Form(type="JSON object", allowed="a JSON object", read=lambda text: _parse_json(text, dict))
+    return Form(
+        type="JSON object",
+        allowed="a JSON object",
+        read=lambda text: _parse_json(text, dict),
+        format=_format_unset,
+    )
 
 
 def json_list() -> Form[Sequence[Any]]:
     """A JSON array."""
-    return Form(type="JSON array", allowed="a JSON array", read=lambda text: tuple(_parse_json(text, list)))
+    return Form(
+        type="JSON array",
+        allowed="a JSON array",
+        read=lambda text: tuple(_parse_json(text, list)),
+        format=_format_unset,
+    )
+
+
+def _format_retention(keep: Keep | None) -> str:
+    if keep is None:
+        return ""
+    return "never" if keep.seconds is None else str(keep.seconds)
+
+
+def _format_unset(_: object) -> str:
+    """Lists and objects are unset by default."""
+    return ""
 
 
 def _parse_integer(raw: str, *, minimum: int, maximum: int) -> int:

@@ -1,28 +1,20 @@
 """The settings of `jangar up` and of the commands that talk to it."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from jangar.settings import forms
-from jangar.settings.variable import Process, Variable, setting
+from jangar.settings.shared import LOG_FORMAT
+from jangar.settings.variables import UP, Variable, setting, shared
 
-DATA_DIR: Variable[str] = Variable(
-    name="JANGAR_DATA_DIR",
-    form=forms.text(),
-    default="",
-    shown_default="$XDG_DATA_HOME/jangar",
-    helm_value="",
-    processes=frozenset({Process.UP}),
-    description="Data directory of the local control plane, for jangar up and every command that talks to it; "
+DATA_DIR: Final = Variable(
+    "JANGAR_DATA_DIR",
+    forms.text(),
+    "",
+    "Data directory of the local control plane, for jangar up and every command that talks to it; "
     "--data-dir overrides it.",
-)
-WEB_PORT: Variable[int] = Variable(
-    name="JANGAR_WEB_PORT",
-    form=forms.integer(minimum=0, maximum=65535),
-    default=0,
-    shown_default="0",
-    helm_value="",
-    processes=frozenset({Process.UP}),
-    description="Port of the local web page; --web-port overrides it. 0 uses the previous port, or a free one.",
+    processes=UP,
+    effective_default="$XDG_DATA_HOME/jangar",
 )
 
 
@@ -30,5 +22,12 @@ WEB_PORT: Variable[int] = Variable(
 class LaptopSettings:
     """Every setting of the local control plane; unset ones have their defaults."""
 
-    data_dir: str = setting(DATA_DIR)
-    web_port: int = setting(WEB_PORT)
+    data_dir: str = shared(DATA_DIR)
+    web_port: int = setting(
+        "JANGAR_WEB_PORT",
+        forms.integer(minimum=0, maximum=65535),
+        0,
+        "Port of the local web page; --web-port overrides it. 0 uses the previous port, or a free one.",
+        processes=UP,
+    )
+    log_format: str = shared(LOG_FORMAT)

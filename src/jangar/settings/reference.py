@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from jangar.settings.variable import Variable
+from jangar.settings.control_plane import ControlPlaneSettings
+from jangar.settings.controllers import ControllerSettings
+from jangar.settings.laptop import LaptopSettings
+from jangar.settings.variables import Variable, variables_of
 
 PAGE = PurePosixPath("docs/reference/settings.md")
 
@@ -18,10 +21,22 @@ type says otherwise. If a value is invalid, the process exits at startup and rep
 """
 
 
+def all_variables() -> list[Variable[Any]]:
+    """Every variable of every process once, in the order of the reference."""
+    variables = [
+        variable
+        for settings in (ControllerSettings, ControlPlaneSettings, LaptopSettings)
+        for variable in variables_of(settings).values()
+    ]
+    return list({variable.name: variable for variable in variables}.values())
+
+
 def page(variables: Sequence[Variable[Any]]) -> str:
     """The page as Markdown."""
     rows = [_row(variable) for variable in variables]
-    forms = {variable.form.type: variable.form.allowed for variable in variables}
+    forms = {
+        variable.form.type: variable.form.allowed for variable in variables if variable.form.type != "choice"
+    }
     return "\n".join(
         [
             _HEAD,
@@ -49,7 +64,8 @@ def _row(variable: Variable[Any]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-_BOUNDED = frozenset({"integer", "seconds", "milliseconds"})
+_BOUNDED = frozenset({"choice", "integer", "seconds", "milliseconds"})
+"""Types whose rows say what they allow."""
 
 
 def _without_bounds(allowed: str) -> str:

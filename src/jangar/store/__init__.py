@@ -1,1 +1,1 @@
-"""Our own durable facts, in SQLite or PostgreSQL: what became of runs and their steps. Knows no Kubernetes client."""
+"""The history in SQLite or PostgreSQL: finished runs and steps, Events, the audit log and idempotency keys."""

@@ -1,7 +1,6 @@
-"""History in a database. Heavy to import, as all that knows SQL: callers do so when they first need it.
+"""The history in a database. Import it when it is first needed: SQLAlchemy is slow to import.
 
-Nothing is opened or changed before the first question. A writer brings the tables to the version it knows, and a
-reader changes nothing.
+The database is opened by the first call. A writer migrates the tables to its version; a reader changes nothing.
 """
 
 import asyncio
@@ -13,11 +12,10 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from jangar.store import listing as lists
-from jangar.store import log_parts, pruning, queries, trails, upserts
+from jangar.store import pruning, queries, writes
 from jangar.store.database import database_at
 from jangar.store.errors import NoSpace, NotHistory
-from jangar.store.migrations.location import NEWEST
+from jangar.store.migrations.running import NEWEST, migrate, version_of
 from jangar.store.rows import (
     AuditRow,
     Before,
@@ -34,31 +32,30 @@ from jangar.store.rows import (
     StoredObject,
 )
 from jangar.store.urls import DatabaseAddress
-from jangar.store.versions import version_of
 from kubekit.sqlite_space import release_pages
 
 T = TypeVar("T")
-PRUNED_AT_ONCE = 200
-RELEASED_AT_ONCE = 4096
+PRUNE_LIMIT = 200
+RELEASE_LIMIT = 4096
 SPARE_PAGES = 256
 NO_SPACE = "(no log: no space left on device)\n"
 
 
 class DatabaseHistory:
-    """One database's."""
+    """The history in one database."""
 
     def __init__(self, address: DatabaseAddress, *, read_only: bool = False) -> None:
         self._database = database_at(address, read_only=read_only)
-        self._prepare = _check if read_only else _bring_up
+        self._prepare = _check if read_only else _migrate_to_newest
         self._is_ready = False
         self._preparing = asyncio.Lock()
 
     async def store(self, ended: Sequence[Ended]) -> None:
         try:
-            await self._ask(partial(_store, ended=ended))
+            await self._write(partial(writes.store, ended=ended))
         except NoSpace:
-            # What became of the work counts for more than its log.
-            await self._ask(partial(_store, ended=[_without_log(item) for item in ended]))
+            # Store the outcomes without the logs: outcomes matter more.
+            await self._write(partial(writes.store, ended=[_without_log(item) for item in ended]))
 
     async def known(self, uids: Sequence[str]) -> Mapping[str, Known]:
         return await self._read(partial(queries.known, uids=uids))
@@ -67,10 +64,10 @@ class DatabaseHistory:
         return await self._read(partial(queries.page, query=query))
 
     async def listed(self, listing: Listing) -> list[Line]:
-        return await self._read(partial(lists.listed, listing=listing))
+        return await self._read(partial(queries.listed, listing=listing))
 
     async def namespaces(self, kind: str) -> list[str]:
-        return await self._read(partial(lists.namespaces, kind=kind))
+        return await self._read(partial(queries.namespaces, kind=kind))
 
     async def run(self, uid: str) -> RunRow | None:
         return await self._read(partial(queries.run, uid=uid))
@@ -79,61 +76,59 @@ class DatabaseHistory:
         return await self._read(partial(queries.steps, run_uid=run_uid))
 
     async def log_tail(self, uid: str) -> str | None:
-        return await self._read(partial(_log_tail, uid=uid))
+        return await self._read(partial(queries.log_tail, uid=uid))
 
     async def add_log_parts(self, uid: str, parts: Sequence[LogPart]) -> None:
-        await self._ask(partial(log_parts.add, uid=uid, parts=parts))
+        await self._write(partial(writes.add_log_parts, uid=uid, parts=parts))
 
     async def log_parts(self, uid: str) -> list[LogPart]:
-        return await self._read(partial(log_parts.read, uid=uid))
+        return await self._read(partial(queries.log_parts, uid=uid))
 
     async def whole(self, uid: str) -> StoredObject | None:
         return await self._read(partial(queries.whole, uid=uid))
 
     async def add_events(self, rows: Sequence[EventRow]) -> None:
-        await self._ask(partial(trails.add_events, rows=rows))
+        await self._write(partial(writes.add_events, rows=rows))
 
     async def events(self, uid: str, limit: int) -> list[EventRow]:
-        return await self._read(partial(trails.events, uid=uid, limit=limit))
+        return await self._read(partial(queries.events, uid=uid, limit=limit))
 
     async def add_audit(self, rows: Sequence[AuditRow]) -> None:
-        await self._ask(partial(trails.add_audit, rows=rows))
+        await self._write(partial(writes.add_audit, rows=rows))
 
     async def audit(self, namespaces: Sequence[str] | None, before: int | None, limit: int) -> list[AuditRow]:
-        return await self._read(partial(trails.audit, namespaces=namespaces, before=before, limit=limit))
+        return await self._read(partial(queries.audit, namespaces=namespaces, before=before, limit=limit))
 
     async def reserve(self, wanted: KeyRow) -> KeyRow:
-        return await self._ask(partial(trails.reserve, wanted=wanted))
+        return await self._write(partial(writes.reserve_key, wanted=wanted))
 
-    async def settle(self, made: KeyRow) -> None:
-        await self._ask(partial(trails.settle, made=made))
+    async def settle(self, created: KeyRow) -> None:
+        await self._write(partial(writes.settle_key, created=created))
 
     async def forget(self, unused: KeyRow) -> None:
-        await self._ask(partial(trails.forget, unused=unused))
+        await self._write(partial(writes.forget_key, unused=unused))
 
-    async def prune(self, before: Before, *, limit: int = PRUNED_AT_ONCE) -> Mapping[str, int]:
-        gone = await self._ask(partial(pruning.prune, before=before, limit=limit))
-        if before.runs is None or any(gone.values()):
-            return gone
+    async def prune(self, before: Before, *, limit: int = PRUNE_LIMIT) -> Mapping[str, int]:
+        deleted = await self._write(partial(pruning.prune, before=before, limit=limit))
+        if before.runs is None or any(deleted.values()):
+            return deleted
         await self._database.run(_release_pages)
-        left = await self._read(partial(pruning.remnants, before=before.runs, limit=limit))
-        return await self._ask(partial(pruning.prune_remnants, found=left)) if any(left) else gone
+        orphans = await self._read(partial(pruning.orphans, before=before.runs, limit=limit))
+        return await self._write(partial(pruning.prune_orphans, orphans=orphans)) if any(orphans) else deleted
 
     async def migrate(self, version: str) -> None:
-        """Forward or back to a version, or to `base`: no tables at all."""
-        from jangar.store.migrations.running import migrate  # noqa: PLC0415 - needed once in the life of a database
-
+        """Migrate forward or back to a version, or to `base`: no tables."""
         await self._database.run(partial(migrate, version=version))
         self._is_ready = False
 
     async def version(self) -> str | None:
-        """The version that the database is at."""
+        """The version of the database."""
         return await self._database.run(version_of)
 
     async def close(self) -> None:
         await self._database.close()
 
-    async def _ask(self, work: Callable[[sa.Connection], T]) -> T:
+    async def _write(self, work: Callable[[sa.Connection], T]) -> T:
         await self._prepared()
         return await self._database.run(work)
 
@@ -149,23 +144,16 @@ class DatabaseHistory:
 
 
 def _check(connection: sa.Connection) -> None:
-    at = version_of(connection)
-    if at is None:
+    version = version_of(connection)
+    if version is None:
         raise NotHistory("this database has no history")
-    if at != NEWEST:
-        raise NotHistory(f"the history has version {at}, but this program reads {NEWEST}")
+    if version != NEWEST:
+        raise NotHistory(f"the history has version {version}, but this program reads {NEWEST}")
 
 
-def _bring_up(connection: sa.Connection) -> None:
+def _migrate_to_newest(connection: sa.Connection) -> None:
     if version_of(connection) != NEWEST:
-        from jangar.store.migrations.running import migrate  # noqa: PLC0415 - needed once in the life of a database
-
         migrate(connection)
-
-
-def _store(connection: sa.Connection, ended: Sequence[Ended]) -> None:
-    upserts.store(connection, ended)
-    log_parts.forget(connection, [item.run.uid for item in ended if item.log_tail is not None])
 
 
 def _without_log(ended: Ended) -> Ended:
@@ -173,15 +161,8 @@ def _without_log(ended: Ended) -> Ended:
 
 
 def _release_pages(connection: sa.Connection) -> None:
-    """Give the space of deleted rows back to the file system; PostgreSQL does so by itself."""
+    """Return the space of deleted rows to the file system; PostgreSQL does this itself."""
     if connection.dialect.name == "sqlite":
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)  # noqa: S101 - by its dialect
-        release_pages(raw, pages=RELEASED_AT_ONCE, spare=SPARE_PAGES)
-
-
-def _log_tail(connection: sa.Connection, uid: str) -> str | None:
-    whole = queries.log_tail(connection, uid)
-    if whole is not None:
-        return whole
-    return "".join(item.text for item in log_parts.read(connection, uid)) or None
+        release_pages(raw, pages=RELEASE_LIMIT, spare=SPARE_PAGES)

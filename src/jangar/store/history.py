@@ -31,34 +31,34 @@ class History(Protocol):
         ...
 
     async def page(self, query: Query) -> list[RunRow]:
-        """The last to finish first."""
+        """Runs that match, the last to finish first."""
         ...
 
     async def listed(self, listing: Listing) -> list[Line]:
-        """The newest created first."""
+        """Runs of one kind, the newest created first."""
         ...
 
     async def namespaces(self, kind: str) -> list[str]:
-        """Those that have something of this kind."""
+        """Namespaces that have objects of this kind."""
         ...
 
     async def run(self, uid: str) -> RunRow | None: ...
 
     async def whole(self, uid: str) -> StoredObject | None:
-        """The object as it was last seen; None for one that was stored before objects were."""
+        """The object as it was last seen; None if only its row was stored."""
         ...
 
     async def steps(self, run_uid: str) -> list[StepRow]: ...
 
     async def log_tail(self, uid: str) -> str | None:
-        """The ends of its logs; of work that has not ended, those of its Jobs that have."""
+        """The log tail of ended work; of active work the log tails of its Jobs that ended."""
         ...
 
     async def add_log_parts(self, uid: str, parts: Sequence[LogPart]) -> None:
-        """Logs of Jobs of work that goes on; forgotten when the work is stored with its log."""
+        """Append log tails of Jobs of active work; they are deleted when the work is stored with its log."""
 
     async def log_parts(self, uid: str) -> list[LogPart]:
-        """Those, the oldest first."""
+        """The log tails of the Jobs of active work, the oldest first."""
         ...
 
     async def add_events(self, rows: Sequence[EventRow]) -> None:
@@ -73,19 +73,19 @@ class History(Protocol):
     ) -> list[AuditRow]: ...
 
     async def reserve(self, wanted: KeyRow) -> KeyRow:
-        """The row of this key: the one given, or the one that came first."""
+        """The row of this key: the given one, or the one that was first."""
         ...
 
-    async def settle(self, made: KeyRow) -> None:
-        """Record what was created with a key."""
+    async def settle(self, created: KeyRow) -> None:
+        """Record the object that was created with a key."""
 
     async def forget(self, unused: KeyRow) -> None:
-        """Remove a key with which nothing was created."""
+        """Delete a key with which nothing was created."""
 
     async def prune(self, before: Before, *, limit: int = ...) -> Mapping[str, int]:
-        """Delete some of what is older: how many rows of what, in a short transaction.
+        """Delete some old rows in a short transaction; returns their number by table.
 
-        Ask again until all are zero; they are that at once while another process deletes.
+        Repeat until all numbers are zero. They are zero at once while another process deletes.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What history holds: a run or child as it ended, its steps, the last lines of its log. Values; knows no database."""
+"""The rows of the history and the queries for them, as values. Knows no database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,23 +8,23 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """An OrchestrationRun, AgentRun or ToolRun as it ended."""
+    """A finished OrchestrationRun, AgentRun or ToolRun."""
 
     uid: str
     kind: str
     namespace: str
     name: str
     version: int
-    """The resourceVersion that it was read at: of two rows of one object the newer one counts."""
+    """The resourceVersion at which it was read: the row with the higher one wins."""
     phase: str
     created_at: datetime
     finished_at: datetime
     updated_at: datetime
     """When its status was last written."""
     root_uid: str
-    """The run at the top; its own uid if it is that."""
+    """The root run; its own uid for a root run."""
     owner_uid: str | None = None
-    """The run that it is a step of."""
+    """The run of which it is a step."""
     step: str | None = None
     attempt: int | None = None
     definition: str | None = None
@@ -37,21 +37,21 @@ class RunRow:
     outputs: Mapping[str, str] | None = None
     spec: Mapping[str, Any] = field(default_factory=dict)
     log_location: str | None = None
-    """Where the whole log was while the work's own objects were there."""
+    """Location of the whole log while the objects of the work existed."""
     owner_name: str | None = None
     retry_of: str | None = None
-    """Name of the run that it repeats."""
+    """Name of the run that it retries."""
     created_by: str | None = None
     cancel_requested: bool | None = None
     steps_ended: int | None = None
     steps_total: int | None = None
     counts: Mapping[str, int] | None = None
-    """Of its steps."""
+    """Number of its steps by phase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A run as a list shows it: without what may be big."""
+    """A run in a list, without its large fields."""
 
     uid: str
     namespace: str
@@ -74,7 +74,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRow:
-    """A step as it ended."""
+    """A finished step."""
 
     position: int
     name: str
@@ -92,19 +92,19 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """Everything that is stored of one object, at once or not at all."""
+    """Everything that is stored of one object, in one transaction."""
 
     run: RunRow
     steps: tuple[StepRow, ...] = ()
     log_tail: str | None = None
     whole: "StoredObject | None" = None
     key: str | None = None
-    """The idempotency key that it was made with."""
+    """The idempotency key with which it was created."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPart:
-    """The end of the log of one Job among several."""
+    """The log tail of one of several Jobs of a child."""
 
     job: str
     text: str
@@ -112,16 +112,16 @@ class LogPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredObject:
-    """An object as it was last seen, with all of its steps, and what it executed."""
+    """The last version of an object with all of its steps, and the definition that it executed."""
 
     obj: Mapping[str, Any]
     definition: bytes | None = None
-    """As it was packed for the run."""
+    """The compressed snapshot of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRow:
-    """Something that was told about an object, so often."""
+    """A Kubernetes Event of an object, with its count."""
 
     uid: str
     type: str
@@ -135,7 +135,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
-    """Somebody changed something, or was refused."""
+    """A change that was made or rejected."""
 
     at: datetime
     actor: str
@@ -145,40 +145,40 @@ class AuditRow:
     name: str
     uid: str | None = None
     status: int
-    """As HTTP answered it."""
+    """The HTTP status code of the response."""
     detail: str | None = None
     number: int | None = None
-    """Its place in the trail; the database gives it."""
+    """Its number in the audit log; assigned by the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRow:
-    """An idempotency key, unique within namespace and kind, and what was made with it."""
+    """An idempotency key, unique within namespace and kind, and the object that was created with it."""
 
     namespace: str
     kind: str
     key: str
     digest: str
-    """Of the order: the same key for another order is a mistake."""
+    """Digest of the request: the same key with another request is an error."""
     name: str
     uid: str | None = None
-    """None until it is known that the object was made."""
+    """None until the object is known to exist."""
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """What is deleted: whatever ended, was stored or happened before these times; None deletes none."""
+    """Times before which rows are deleted; None deletes none."""
 
     runs: datetime | None = None
-    """With all that is stored of them, and the idempotency keys that they were made with."""
+    """Runs by their end, with their other rows and idempotency keys."""
     tails: datetime | None = None
     audits: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What history already has of an object."""
+    """Which version of an object is stored."""
 
     updated_at: datetime
     has_log_tail: bool
@@ -186,7 +186,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """A place in a list, newest first; the next page begins behind it."""
+    """Position in a list by end time; the next page begins after it."""
 
     finished_at: datetime
     uid: str
@@ -194,7 +194,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """Which runs a list shows."""
+    """Filters of a list of finished runs, the last to finish first."""
 
     namespace: str | None = None
     kinds: tuple[str, ...] = ()
@@ -202,7 +202,7 @@ class Query:
     name: str | None = None
     owner_uid: str | None = None
     roots_only: bool = True
-    """Without those that are a step of another."""
+    """Exclude nested runs."""
     finished_after: datetime | None = None
     after: Position | None = None
     limit: int = 100
@@ -210,7 +210,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A place in a list of runs, the newest created first."""
+    """Position in a list by creation time; the next page begins after it."""
 
     created_at: datetime
     uid: str
@@ -218,11 +218,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Which runs of one kind a list shows, the newest created first."""
+    """Filters of a list of runs of one kind, the newest created first."""
 
     kind: str
     namespaces: tuple[str, ...] | None = None
-    """None for all."""
+    """None means all."""
     phases: tuple[str, ...] = ()
     definition: str | None = None
     text: str = ""

@@ -1,4 +1,4 @@
-"""The tables as the newest migration leaves them. Knows columns; the migrations make them."""
+"""The tables of the newest version. Migrations create them."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,8 +22,8 @@ from sqlalchemy import (
 )
 
 
-class Moment(TypeDecorator[datetime]):
-    """A time with its zone; SQLite, which has none, holds it as UTC."""
+class Timestamp(TypeDecorator[datetime]):
+    """A time with its zone; stored in UTC in SQLite, which has no zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -31,14 +31,14 @@ class Moment(TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
-        moment = value.astimezone(UTC)
-        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+        utc = value.astimezone(UTC)
+        return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         if value is None:
             return None
-        moment: datetime = value
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        time: datetime = value
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 metadata = MetaData()
@@ -52,15 +52,15 @@ RUNS = Table(
     Column("name", String(253), nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("phase", String(32), nullable=False),
-    Column("created_at", Moment, nullable=False),
-    Column("finished_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
+    Column("finished_at", Timestamp, nullable=False),
+    Column("updated_at", Timestamp, nullable=False),
     Column("root_uid", String(64), nullable=False),
     Column("owner_uid", String(64)),
     Column("step", String(63)),
     Column("attempt", Integer),
     Column("definition", String(253)),
-    Column("started_at", Moment),
+    Column("started_at", Timestamp),
     Column("reason", Text),
     Column("message", Text),
     Column("exit_code", Integer),
@@ -77,7 +77,7 @@ RUNS = Table(
     Column("counts", JSON(none_as_null=True)),
     Column("search", Text),
 )
-"""`search` is what a text is looked for in: folded, so that case does not matter, and cut."""
+"""`search` is the text that searches look in: case-folded and truncated."""
 _IS_ROOT = text("owner_uid IS NULL")
 _IS_CHILD = text("owner_uid IS NOT NULL")
 _LAST = (RUNS.c.finished_at, RUNS.c.uid)
@@ -112,8 +112,8 @@ STEPS = Table(
     Column("attempt", Integer),
     Column("child_name", String(253)),
     Column("child_uid", String(64)),
-    Column("started_at", Moment),
-    Column("finished_at", Moment),
+    Column("started_at", Timestamp),
+    Column("finished_at", Timestamp),
     Column("outputs", JSON(none_as_null=True)),
 )
 
@@ -122,7 +122,7 @@ LOG_TAILS = Table(
     metadata,
     Column("uid", String(64), primary_key=True),
     Column("text", Text, nullable=False),
-    Column("stored_at", Moment),
+    Column("stored_at", Timestamp),
     Index("log_tails_stored", "stored_at"),
 )
 
@@ -144,15 +144,15 @@ EVENTS = Table(
     Column("message", Text, nullable=False),
     Column("source", String(128), nullable=False),
     Column("count", Integer, nullable=False),
-    Column("first_at", Moment, nullable=False),
-    Column("last_at", Moment, nullable=False),
+    Column("first_at", Timestamp, nullable=False),
+    Column("last_at", Timestamp, nullable=False),
 )
 
 AUDIT = Table(
     "audit",
     metadata,
     Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", Timestamp, nullable=False),
     Column("actor", String(253), nullable=False),
     Column("action", String(128), nullable=False),
     Column("namespace", String(63), nullable=False),
@@ -174,5 +174,5 @@ KEYS = Table(
     Column("digest", String(64), nullable=False),
     Column("name", String(253), nullable=False),
     Column("uid", String(64)),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
 )

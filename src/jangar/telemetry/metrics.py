@@ -1,11 +1,11 @@
 """The Prometheus metrics of a process, in base units and with bounded labels.
 
-Events are reported by calls (`reconciled`, `requested`); current values are read at scrape time (`watch_queue`,
-`watch_informer`). Labels are controllers, kinds, verbs, codes and outcomes, never names or namespaces of objects.
+Events are reported by calls (`reconciled`, `requested`); current values are read at scrape time (`watch`). Labels are
+controllers, kinds, verbs, codes and outcomes, never names or namespaces of objects.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -20,47 +20,44 @@ _OTHER = "other"
 _MAX_STATUS_CODE = 599
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueReadings:
-    """Current values of a work queue."""
-
-    depth: Callable[[], float]
-    delayed: Callable[[], float]
-    oldest_age: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InformerReadings:
-    """Current values of an informer."""
-
-    objects: Callable[[], float]
-    age: Callable[[], float]
-    lists: Callable[[], float]
-    watches: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardReadings:
-    """Current values of the shards of this process."""
-
-    shards: Callable[[], float]
-    held: Callable[[], float]
-    taken: Callable[[], float]
-    taken_over: Callable[[], float]
-    handed_over: Callable[[], float]
-    lost: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryReadings:
-    """Current values of the history writer."""
-
-    pending: Callable[[], float]
-    oldest_age: Callable[[], float]
-    stored: Callable[[], float]
-    failures: Callable[[], float]
-    deleted: Callable[[], Mapping[str, float]]
-    """By table."""
+_Family = type[GaugeMetricFamily] | type[CounterMetricFamily]
+_GAUGE, _COUNTER = GaugeMetricFamily, CounterMetricFamily
+_WATCHED: Final[Mapping[str, tuple[_Family, str, str]]] = {
+    "jangar_workqueue_depth": (_GAUGE, "Keys that wait for a worker.", "controller"),
+    "jangar_workqueue_delayed": (_GAUGE, "Keys that wait for a delay to pass.", "controller"),
+    "jangar_workqueue_oldest_age_seconds": (
+        _GAUGE,
+        "Time that the oldest ready key has waited.",
+        "controller",
+    ),
+    "jangar_informer_objects": (_GAUGE, "Objects in the cache.", "kind"),
+    "jangar_informer_age_seconds": (_GAUGE, "Time since the last response of the API server.", "kind"),
+    "jangar_informer_lists": (_COUNTER, "List requests, including the first of each namespace.", "kind"),
+    "jangar_informer_watches": (_COUNTER, "Watches started.", "kind"),
+    "jangar_lease_held": (_GAUGE, "1 if this process holds a Lease.", ""),
+    "jangar_shards": (_GAUGE, "Total number of shards.", ""),
+    "jangar_shards_held": (_GAUGE, "Shards held by this process.", ""),
+    "jangar_shards_taken": (_COUNTER, "Shards acquired.", ""),
+    "jangar_shards_taken_over": (_COUNTER, "Shards acquired from an unresponsive process.", ""),
+    "jangar_shards_handed_over": (_COUNTER, "Shards handed over to another process.", ""),
+    "jangar_shards_lost": (_COUNTER, "Shards whose Lease expired or was taken by another process.", ""),
+    "jangar_events_dropped": (_COUNTER, "Events that were recorded but not written.", ""),
+    "jangar_quarantined_objects": (
+        _GAUGE,
+        "Objects that are not reconciled until their spec changes.",
+        "controller",
+    ),
+    "jangar_history_pending_rows": (
+        _GAUGE,
+        "Finished objects that are not stored yet; their deletion waits.",
+        "",
+    ),
+    "jangar_history_oldest_age_seconds": (_GAUGE, "Time that the oldest pending row has waited.", ""),
+    "jangar_history_rows_stored": (_COUNTER, "Finished objects that were stored.", ""),
+    "jangar_history_failures": (_COUNTER, "Failed writes to the history database.", ""),
+    "jangar_history_deleted_rows": (_COUNTER, "History rows deleted by retention.", "table"),
+}
+"""Metrics that are read at scrape time: type, description and label, if any."""
 
 
 class Metrics:
@@ -170,33 +167,13 @@ class Metrics:
         """Record an object deleted by retention."""
         self._expired.labels(kind).inc()
 
-    def watch_history(self, readings: HistoryReadings) -> None:
-        """Read the history writer at each scrape."""
-        self._scraped.history = readings
+    def watch(self, metric: str, read: Callable[[], float], label: str = "") -> None:
+        """Read this value at each scrape; `label` is the value of the metric's label, if it has one."""
+        self.watch_all(metric, lambda: {label: read()})
 
-    def watch_queue(self, controller: str, readings: QueueReadings) -> None:
-        """Read this queue at each scrape."""
-        self._scraped.queues[controller] = readings
-
-    def watch_informer(self, kind: str, readings: InformerReadings) -> None:
-        """Read this informer at each scrape."""
-        self._scraped.informers[kind] = readings
-
-    def watch_lease(self, has_finalizer: Callable[[], bool]) -> None:
-        """Read at each scrape whether this process holds a Lease."""
-        self._scraped.has_finalizer = has_finalizer
-
-    def watch_shards(self, readings: ShardReadings) -> None:
-        """Read the shards of this process at each scrape."""
-        self._scraped.shards = readings
-
-    def watch_quarantine(self, counts: Callable[[], Mapping[str, int]]) -> None:
-        """Read the number of quarantined objects per controller at each scrape."""
-        self._scraped.quarantine = counts
-
-    def watch_events(self, dropped: Callable[[], float]) -> None:
-        """Read the number of dropped Events at each scrape."""
-        self._scraped.dropped_events = dropped
+    def watch_all(self, metric: str, read: Callable[[], Mapping[str, float]]) -> None:
+        """Read these values by label at each scrape."""
+        self._scraped.reads.setdefault(metric, []).append(read)
 
     def text(self) -> bytes:
         """The response to a scrape, of CONTENT_TYPE. Call it on the event loop of the measured components."""
@@ -207,126 +184,42 @@ class _ScrapeCollector(Collector):
     """Reads the current values at scrape time."""
 
     def __init__(self) -> None:
-        self.queues: dict[str, QueueReadings] = {}
-        self.informers: dict[str, InformerReadings] = {}
-        self.has_finalizer: Callable[[], bool] | None = None
-        self.shards: ShardReadings | None = None
-        self.dropped_events: Callable[[], float] | None = None
-        self.quarantine: Callable[[], Mapping[str, int]] | None = None
-        self.history: HistoryReadings | None = None
+        self.reads: dict[str, list[Callable[[], Mapping[str, float]]]] = {}
 
     def collect(self) -> Iterable[Metric]:
-        yield from self._queues()
-        yield from self._informers()
-        if self.has_finalizer is not None:
-            yield GaugeMetricFamily(
-                "jangar_lease_held", "1 if this process holds a Lease.", value=float(self.has_finalizer())
-            )
-        if self.shards is not None:
-            yield from _shards(self.shards)
-        if self.dropped_events is not None:
-            yield CounterMetricFamily(
-                "jangar_events_dropped",
-                "Events that were recorded but not written.",
-                value=self.dropped_events(),
-            )
-        if self.quarantine is not None:
-            held = GaugeMetricFamily(
-                "jangar_quarantined_objects",
-                "Objects that are not reconciled until their spec changes.",
-                labels=["controller"],
-            )
-            for controller, count in self.quarantine().items():
-                held.add_metric([controller], count)
-            yield held
-        if self.history is not None:
-            yield from _history(self.history)
+        for name, (family, description, label) in _WATCHED.items():
+            if name in self.reads:
+                metric = family(name, description, labels=[label] if label else [])
+                for read in self.reads[name]:
+                    for value_of_label, value in sorted(read().items()):
+                        metric.add_metric([value_of_label] if label else [], value)
+                yield metric
 
-    def _queues(self) -> Iterable[Metric]:
-        depth = GaugeMetricFamily(
-            "jangar_workqueue_depth", "Keys that wait for a worker.", labels=["controller"]
+
+class HttpMetrics:
+    """Metrics of an HTTP server. Routes are labeled as the route table writes them, never with names of objects."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "jangar_http_requests",
+            "HTTP requests by route and status code.",
+            ["method", "route", "code"],
+            registry=self._registry,
         )
-        delayed = GaugeMetricFamily(
-            "jangar_workqueue_delayed", "Keys that wait for a delay to pass.", labels=["controller"]
+        self._seconds = Histogram(
+            "jangar_http_request_duration_seconds",
+            "Time until the response headers were sent.",
+            ["route"],
+            buckets=_SHORT[:-1],
+            registry=self._registry,
         )
-        age = GaugeMetricFamily(
-            "jangar_workqueue_oldest_age_seconds",
-            "Time that the oldest ready key has waited.",
-            labels=["controller"],
-        )
-        for controller, readings in self.queues.items():
-            depth.add_metric([controller], readings.depth())
-            delayed.add_metric([controller], readings.delayed())
-            age.add_metric([controller], readings.oldest_age())
-        return depth, delayed, age
 
-    def _informers(self) -> Iterable[Metric]:
-        objects = GaugeMetricFamily("jangar_informer_objects", "Objects in the cache.", labels=["kind"])
-        age = GaugeMetricFamily(
-            "jangar_informer_age_seconds", "Time since the last response of the API server.", labels=["kind"]
-        )
-        lists = CounterMetricFamily(
-            "jangar_informer_lists", "List requests, including the first of each namespace.", labels=["kind"]
-        )
-        watches = CounterMetricFamily("jangar_informer_watches", "Watches started.", labels=["kind"])
-        for kind, readings in self.informers.items():
-            objects.add_metric([kind], readings.objects())
-            age.add_metric([kind], readings.age())
-            lists.add_metric([kind], readings.lists())
-            watches.add_metric([kind], readings.watches())
-        return objects, age, lists, watches
+    def answered(self, method: str, route: str, code: int, seconds: float) -> None:
+        """Record a response whose headers were sent."""
+        self._requests.labels(method, route, str(code)).inc()
+        self._seconds.labels(route).observe(seconds)
 
-
-def _shards(readings: ShardReadings) -> Iterable[Metric]:
-    families = (
-        (GaugeMetricFamily, "jangar_shards", "Total number of shards.", readings.shards),
-        (GaugeMetricFamily, "jangar_shards_held", "Shards held by this process.", readings.held),
-        (CounterMetricFamily, "jangar_shards_taken", "Shards acquired.", readings.taken),
-        (
-            CounterMetricFamily,
-            "jangar_shards_taken_over",
-            "Shards acquired from an unresponsive process.",
-            readings.taken_over,
-        ),
-        (
-            CounterMetricFamily,
-            "jangar_shards_handed_over",
-            "Shards handed over to another process.",
-            readings.handed_over,
-        ),
-        (
-            CounterMetricFamily,
-            "jangar_shards_lost",
-            "Shards whose Lease expired or was taken by another process.",
-            readings.lost,
-        ),
-    )
-    for family, name, meaning, read in families:
-        yield family(name, meaning, value=read())
-
-
-def _history(readings: HistoryReadings) -> Iterable[Metric]:
-    yield GaugeMetricFamily(
-        "jangar_history_pending_rows",
-        "Finished objects that are not stored yet; their deletion waits.",
-        value=readings.pending(),
-    )
-    yield GaugeMetricFamily(
-        "jangar_history_oldest_age_seconds",
-        "Time that the oldest pending row has waited.",
-        value=readings.oldest_age(),
-    )
-    yield CounterMetricFamily(
-        "jangar_history_rows_stored", "Finished objects that were stored.", value=readings.stored()
-    )
-    yield CounterMetricFamily(
-        "jangar_history_failures", "Failed writes to the history database.", value=readings.failures()
-    )
-    deleted = CounterMetricFamily(
-        "jangar_history_deleted_rows",
-        "History rows deleted by retention.",
-        labels=["table"],
-    )
-    for table, number in sorted(readings.deleted().items()):
-        deleted.add_metric([table], number)
-    yield deleted
+    def text(self) -> bytes:
+        """The response to a scrape, of CONTENT_TYPE."""
+        return generate_latest(self._registry)

@@ -91,7 +91,7 @@ class DefinitionLife:
             await step
         except (errors.ApiError, ChangeFailed) as error:
             if not (isinstance(error, errors.ApiError) and error.reason == "NotFound"):
-                log.warning("%s is looked at again: %s", name, error)
+                log.warning("definition postponed", extra={"definition": name, "error": str(error)})
                 self._look_again(name)
 
     def _look_again(self, name: str) -> None:

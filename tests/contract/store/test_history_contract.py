@@ -265,7 +265,7 @@ def test_the_tables_match_the_code(opened):
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
-    from jangar.store.migrations.location import VERSION_TABLE  # noqa: PLC0415
+    from jangar.store.migrations.running import VERSION_TABLE  # noqa: PLC0415
     from jangar.store.tables import metadata  # noqa: PLC0415
 
     def differences(connection):

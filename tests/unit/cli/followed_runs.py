@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from jangar.api.phases import ExecutionMode, Phase, StepPhase
-from jangar.cli.following.tree import Seen, Tree, tree_of
+from jangar.cli.following.tree import RunSnapshot, Tree, tree_of
 from jangar.cli.runs.reading import ReadRun
 from jangar.domain.orchestration.explain import RunView
 from jangar.domain.orchestration.state import RunRecord
@@ -37,7 +37,7 @@ LOST = {
 }
 
 
-def a_seen(definition, states, *, name="nightly", inside=None, **lifecycle) -> Seen:
+def a_seen(definition, states, *, name="nightly", inside=None, **lifecycle) -> RunSnapshot:
     """A run of this definition, its steps changed as told by name."""
     steps = tuple(replace(fresh, **states.get(fresh.name, {})) for fresh in definition.fresh)
     facts = {"phase": Phase.RUNNING, "reason": "Running", "message": "", "started_at": at(1)} | lifecycle
@@ -53,11 +53,11 @@ def a_seen(definition, states, *, name="nightly", inside=None, **lifecycle) -> S
         "status": {"phase": str(facts["phase"])},
     }
     view = RunView(definition=definition, record=record)
-    return Seen(read=ReadRun(obj=obj, record=record, view=view), inside=inside or {})
+    return RunSnapshot(read=ReadRun(obj=obj, record=record, view=view), inside=inside or {})
 
 
-def a_tree(definition, states=None, *, now=NOW, said=None, **rest) -> Tree:
-    return tree_of(a_seen(definition, states or {}, **rest), now=now, said=said or {})
+def a_tree(definition, states=None, *, now=NOW, last_lines=None, **rest) -> Tree:
+    return tree_of(a_seen(definition, states or {}, **rest), now=now, last_lines=last_lines or {})
 
 
 def nested(name: str, *after: str) -> dict:

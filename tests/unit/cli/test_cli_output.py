@@ -6,11 +6,9 @@ import pytest
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.output.cells import cell_width
-from jangar.cli.output.fields import field_lines, value_line
 from jangar.cli.output.form import Form, Shape, object_lines, parse_form
 from jangar.cli.output.spans import age, parse_span, span
-from jangar.cli.output.table import fit, table
+from jangar.cli.output.table import cell_width, field_lines, fit, table, value_line
 from jangar.cli.refusals import refusal
 from kubekit.client import errors
 
@@ -75,13 +73,13 @@ ROWS = [
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 132, 200])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_line_of_a_table_never_exceeds_the_terminal(width, wrapped):
-    """B7: a terminal would break it in the middle of a word. Wide characters take two columns."""
+    """A terminal would break it in the middle of a word. Wide characters take two columns."""
     lines = table(HEADS, ROWS, width=width, wrapped=wrapped, optional=("Orchestration", "Age"))
     assert max(map(cell_width, lines)) <= width
 
 
 def test_names_are_the_last_to_be_shortened_and_optional_columns_go_first():
-    """B7: a name can be copied from a terminal of 80 columns; a long one keeps its beginning and its end."""
+    """A name can be copied from a terminal of 80 columns; a long one keeps its beginning and its end."""
     lines = table(HEADS, ROWS[:1], width=80, optional=("Orchestration",))
     assert "nightly-release-of-everything-1" in lines[1]
     narrow = table(HEADS, ROWS[:2], width=80, optional=("Orchestration",))
@@ -90,7 +88,7 @@ def test_names_are_the_last_to_be_shortened_and_optional_columns_go_first():
 
 
 def test_the_last_column_wraps_between_words():
-    """B7: the words of an explanation stay whole."""
+    """The words of an explanation stay whole."""
     lines = table(
         ("Step", "Why"), [("build", "waits for compile (Running) and lint (Pending)")], width=40, wrapped=True
     )
@@ -105,7 +103,7 @@ def test_lines_of_one_layout_stay_aligned_whatever_comes():
 
 
 def test_a_long_value_is_cut_and_says_how_long_it_is():
-    """B6: inputs and outputs are bounded; one line each, whatever they hold."""
+    """Inputs and outputs are bounded; one line each, whatever they hold."""
     assert value_line("in ", "a", "b\nc", width=None) == r"in a=b\nc"
     piped = value_line("", "text", "x" * 5000, width=None)
     assert len(piped) < 450
@@ -116,7 +114,7 @@ def test_a_long_value_is_cut_and_says_how_long_it_is():
 
 
 def test_fields_wrap_under_their_value():
-    """B7: the message of a run is a sentence that may be long."""
+    """The message of a run is a sentence that may be long."""
     lines = field_lines(
         {"Phase": "Failed", "Message": "step compile failed with exit code 3", "Gone": ""}, width=40
     )

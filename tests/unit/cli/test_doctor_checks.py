@@ -5,16 +5,16 @@ from datetime import timedelta
 import pytest
 
 from jangar.cli.doctor.checks import (
+    Facts,
     controllers,
     deletions,
-    examined,
     kinds,
     nodes,
     orphans,
+    run_checks,
     versions,
     waiting,
 )
-from jangar.cli.doctor.facts import Facts
 from jangar.cli.doctor.report import document, lines
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from support.builders import NOON
@@ -52,7 +52,7 @@ def facts(**read):
 
 
 def messages(check):
-    return [f"{ailment.subject}: {ailment.message}".removeprefix(": ") for ailment in check.ailments]
+    return [f"{problem.subject}: {problem.message}".removeprefix(": ") for problem in check.problems]
 
 
 def test_kinds_that_are_missing_or_of_another_version_are_named():
@@ -61,8 +61,8 @@ def test_kinds_that_are_missing_or_of_another_version_are_named():
     there = [a_crd("a", x={"type": "string"}, added={}), a_crd("c", x={"type": "integer"})]
     found = kinds(facts(wanted=wanted, definitions=there))
     assert messages(found) == ["1 kind missing: b", "1 kind of another version: c"]
-    assert found.ailments[0].fix == "jangar crds | kubectl apply --server-side -f -"
-    assert not kinds(facts(wanted=wanted, definitions=wanted)).ailments
+    assert found.problems[0].fix == "jangar crds | kubectl apply --server-side -f -"
+    assert not kinds(facts(wanted=wanted, definitions=wanted)).problems
 
 
 def test_another_version_of_the_control_plane_is_reported():
@@ -70,7 +70,7 @@ def test_another_version_of_the_control_plane_is_reported():
     assert messages(versions(facts(is_laptop=True, laptop_version="1"))) == [
         "the control plane has version 1, this command 2"
     ]
-    assert not versions(facts(is_laptop=True, laptop_version="2")).ailments
+    assert not versions(facts(is_laptop=True, laptop_version="2")).problems
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_parts_of_a_laptop_tell_how_they_are():
 def test_without_a_ready_node_nothing_can_start():
     """One is enough."""
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-    assert not nodes(facts(nodes=[ready, {"status": {}}])).ailments
+    assert not nodes(facts(nodes=[ready, {"status": {}}])).problems
     assert messages(nodes(facts(nodes=[{"status": {}}]))) == ["no node is ready: nothing can start"]
 
 
@@ -114,12 +114,12 @@ def test_deletions_that_take_longer_than_a_cancel_are_stuck():
     fresh = an_object("ToolRun", "u", deletionTimestamp=before(20), finalizers=["x/cleanup"])
     found = deletions(facts(toolruns=[stuck, fresh]))
     assert messages(found) == ["ToolRun default/t: deletion pending for 10m, blocked by x/cleanup"]
-    assert found.ailments[0].fix.startswith("the owner of x/cleanup must remove it; ")
-    assert "kubectl patch toolrun t -n default" in found.ailments[0].fix
+    assert found.problems[0].fix.startswith("the owner of x/cleanup must remove it; ")
+    assert "kubectl patch toolrun t -n default" in found.problems[0].fix
     ours = an_object("ToolRun", "t", deletionTimestamp=before(600), finalizers=[CLEANUP_FINALIZER])
     assert (
         deletions(facts(toolruns=[ours]))
-        .ailments[0]
+        .problems[0]
         .fix.startswith("the controllers remove their finalizer once")
     )
 
@@ -130,7 +130,7 @@ def test_jobs_whose_child_is_gone_are_orphans():
     orphan = an_object("Job", "b", labels={CHILD_UID: "uid-gone"})
     found = orphans(facts(jobs=[owned, orphan, an_object("Job", "c")], toolruns=[an_object("ToolRun", "t")]))
     assert messages(found) == ["Job default/b: its ToolRun or AgentRun no longer exists"]
-    assert found.ailments[0].fix == "kubectl delete job b -n default"
+    assert found.problems[0].fix == "kubectl delete job b -n default"
 
 
 def test_runs_that_wait_tell_for_what():
@@ -156,7 +156,7 @@ def test_runs_that_wait_tell_for_what():
 
 
 def test_work_whose_pod_cannot_start_is_reported_at_once():
-    """E12: an image, a Secret, a node: of ToolRuns and AgentRuns, without patience, with a way out."""
+    """An image, a Secret, a node: of ToolRuns and AgentRuns, without patience, with a way out."""
     pulls = {"phase": "Pending", "reason": "ImagePullBackOff", "message": "no such image"}
     staged = {"phase": "Running", "reason": "Unschedulable", "message": "no node"}
     ended = {"phase": "Failed", "reason": "Unschedulable", "message": "no node"}
@@ -173,7 +173,7 @@ def test_work_whose_pod_cannot_start_is_reported_at_once():
         "ToolRun default/new: waiting for 1s: ImagePullBackOff: no such image",
         "AgentRun default/staged: waiting for 1s: Unschedulable: no node",
     ]
-    assert "ImagePullBackOff.md" in found.ailments[0].fix
+    assert "ImagePullBackOff.md" in found.problems[0].fix
 
 
 def test_what_may_not_be_read_is_said_and_is_no_problem():
@@ -181,7 +181,7 @@ def test_what_may_not_be_read_is_said_and_is_no_problem():
     read = facts(
         definitions=None, unread={"CRDs": "forbidden"}, is_laptop=True, laptop_version="2", nodes=None
     )
-    checks = examined(read)
+    checks = run_checks(read)
     assert "?     kinds           not checked: CRDs: forbidden" in lines(read, checks)
     assert document(read, checks)["healthy"] is True
 
@@ -189,7 +189,7 @@ def test_what_may_not_be_read_is_said_and_is_no_problem():
 def test_every_problem_is_reported_with_its_fix():
     """In text and for scripts."""
     read = facts(is_laptop=True, laptop_version="1", nodes=[{"status": {}}])
-    checks = examined(read)
+    checks = run_checks(read)
     said = lines(read, checks)
     assert said[0] == "ok    API             https://x"
     assert said[1] == "WRONG version         the control plane has version 1, this command 2"

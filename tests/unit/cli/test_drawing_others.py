@@ -5,8 +5,7 @@ from drawn_dags import dag
 
 from jangar.api.phases import ExecutionMode
 from jangar.cli.drawing import exports
-from jangar.cli.drawing.canvas import ASCII
-from jangar.cli.drawing.listing import listing
+from jangar.cli.drawing.boxes import ASCII, listing
 
 DIAMOND = dag("prepare; build < prepare; test < prepare; deploy < build test")
 

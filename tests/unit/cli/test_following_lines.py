@@ -4,8 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from jangar.api.phases import Phase
-from jangar.cli.following.plain_lines import plain_lines
-from jangar.cli.following.summary import summary_lines
+from jangar.cli.following.rendering import plain_lines, summary_lines
 from support.builders import a_definition, a_step, at
 from unit.cli.followed_runs import DIAMOND, FAILED, LOST, RUNNING, STARTING, SUCCEEDED, a_seen, a_tree, nested
 
@@ -64,9 +63,9 @@ def test_an_api_that_does_not_answer_is_reported_once():
     """And that it is back."""
     silent = replace(a_tree(DIAMOND, {"a": RUNNING}), silence=timedelta(seconds=6))
     well = a_tree(DIAMOND, {"a": RUNNING})
-    assert plain_lines(well, silent) == ["    10s  the API does not answer; waiting for it to come back"]
+    assert plain_lines(well, silent) == ["    10s  the API does not respond; waiting for it"]
     assert plain_lines(silent, silent) == []
-    assert plain_lines(silent, well) == ["    10s  the API answers again"]
+    assert plain_lines(silent, well) == ["    10s  the API responds again"]
 
 
 def test_the_summary_of_a_success_is_short():

@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.api.phases import Phase, StepPhase
-from jangar.cli.following.tree_lines import PLAIN_GLYPHS, Size, text_of, tree_lines
+from jangar.cli.following.rendering import PLAIN_GLYPHS, Size, text_of, tree_lines
 from support.builders import a_definition, a_step, at
 from unit.cli.followed_runs import DIAMOND, FAILED, LOST, RUNNING, STARTING, SUCCEEDED, a_seen, a_tree, nested
 
@@ -34,7 +34,7 @@ def test_a_failure_with_an_exit_code_is_reported_in_short():
 
 def test_what_runs_shows_the_last_line_that_it_wrote():
     """Text of programs cannot steer the terminal."""
-    tree = a_tree(DIAMOND, {"a": RUNNING | {"child_uid": "u"}}, said={"u": " part 3 of 7\x1b[2J "})
+    tree = a_tree(DIAMOND, {"a": RUNNING | {"child_uid": "u"}}, last_lines={"u": " part 3 of 7\x1b[2J "})
     assert shown(tree)[1] == "  ● a  Running       10s  part 3 of 7\\x1b[2J"
 
 

@@ -19,7 +19,7 @@ EVENTS = Path(__file__).parent / "agent_events"
     ],
 )
 def test_the_events_of_real_agents_are_reported_as_text(name, call):
-    """B6: written by the CLIs themselves. Events without text are passed over."""
+    """Written by the CLIs themselves. Events without text are passed over."""
     lines = (EVENTS / f"{name}.jsonl").read_text().splitlines()
     texts = [line_text(line) for line in lines]
     assert last_text(lines) == "The file is written."
@@ -41,5 +41,5 @@ def test_the_events_of_real_agents_are_reported_as_text(name, call):
     ],
 )
 def test_a_line_as_a_person_reads_it(line, text):
-    """B6: structured logs have their text in a field; JSON that was cut says nothing."""
+    """Structured logs have their text in a field; JSON that was cut says nothing."""
     assert line_text(line) == text

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from jangar.cli.shard_members import document, rows
-from jangar.processes.controller_shards import DOMAIN
+from jangar.processes.controllers import DOMAIN
 from jangar.server.shard_members import shared_work
 from kubekit.leases.shard_records import Role, SetNames
 

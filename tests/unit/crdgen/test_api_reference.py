@@ -101,7 +101,7 @@ def test_a_kind_tells_its_names_columns_and_selectors():
 
 
 def test_no_kind_has_the_name_of_the_category():
-    """B15: kubectl takes such a word for the category, and `kubectl get agents` listed every kind."""
+    """Kubectl takes such a word for the category, and `kubectl get agents` listed every kind."""
     for item in KINDS:
         assert CATEGORY not in (item.plural, item.singular, *item.short_names)
         assert f"`{item.plural}`," in section(PAGE, item.name)

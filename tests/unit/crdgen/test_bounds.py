@@ -50,7 +50,7 @@ def has_bound(node):
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_field_of_a_spec_is_bounded(kind):
-    """E2: the API server refuses what is larger, so that no controller ever reads it."""
+    """The API server refuses what is larger, so that no controller ever reads it."""
     spec = root_schema(kind)["properties"]["spec"]
     assert [path for path, node in nodes(spec, kind.name) if not has_bound(node)] == []
 

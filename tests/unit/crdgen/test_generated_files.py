@@ -8,8 +8,17 @@ import yaml
 from jangar.api.kinds import KINDS
 from jangar.crdgen.__main__ import main
 from jangar.crdgen.crd import crd_of
-from jangar.crdgen.files import Difference, Drift, bring_up_to_date, differences
-from jangar.crdgen.generated import CRD_DIRECTORY, HEADER, REFERENCE_FILE, generated_files, manifest
+from jangar.crdgen.generated import (
+    CRD_DIRECTORY,
+    HEADER,
+    REFERENCE_FILE,
+    Difference,
+    Drift,
+    bring_up_to_date,
+    differences,
+    generated_files,
+    manifest,
+)
 
 ROOT = Path(__file__).parents[3]
 AGENTS = CRD_DIRECTORY / "agents.proompteng.ai_agents.yaml"

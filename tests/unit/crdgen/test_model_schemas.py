@@ -8,8 +8,7 @@ import pytest
 from pydantic import ConfigDict, Field
 
 from jangar.api.meta import LIST_ATOMIC, OPEN, ApiModel, Int32, list_map, rule, validations
-from jangar.crdgen.errors import NotExpressible, RecursiveModel
-from jangar.crdgen.structural import structural_schema
+from jangar.crdgen.structural import NotExpressible, RecursiveModel, structural_schema
 
 
 class Color(StrEnum):

@@ -12,7 +12,7 @@ from jangar.controllers.agentrun.agents import NAMED
 from jangar.controllers.definition.checks import OrchestrationCheck, check_provider, check_version_control
 from jangar.controllers.toolrun.order import ToolRunOrders
 from jangar.crdgen.crd import crd_of
-from jangar.crdgen.not_built import not_built_page
+from jangar.crdgen.reference import not_built_page
 from jangar.domain.job_execution.observation import WorkRejected
 from jangar.lint.conditions import compile_when
 from kubekit.cache.object_cache import Cache, Cached

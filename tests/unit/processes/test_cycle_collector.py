@@ -1,4 +1,4 @@
-"""E2: a collection of all objects, which stops every thread, waits until the process is idle."""
+"""A collection of all objects, which stops every thread, waits until the process is idle."""
 
 import asyncio
 import gc
@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from jangar.processes.cycle_collector import CollectionSchedule, collecting_when_idle
+from jangar.processes.lifecycle import CollectionSchedule, collecting_when_idle
 
 
 @pytest.mark.parametrize(

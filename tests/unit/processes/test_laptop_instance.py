@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jangar.processes.data_directory import DataDirectory
-from jangar.processes.laptop_instance import AlreadyUp, Instance, hold_directory, instance_of
+from jangar.processes.data_directory import AlreadyUp, DataDirectory, Instance, hold_directory, instance_of
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from jangar.processes.data_files import DATA_FILE_PREFIXES
+from jangar.processes.data_directory import DATA_FILE_PREFIXES
 from kubekit.private_files import NotPrivate, private_directory, write_private
 
 
@@ -15,7 +15,7 @@ def mode(path):
 
 
 def test_access_of_other_users_is_removed(tmp_path):
-    """B4: the directory and our files in it; files of others keep their modes."""
+    """The directory and our files in it; files of others keep their modes."""
     directory = tmp_path / "data"
     directory.mkdir(mode=0o755)
     for name in ("objects.db", "objects.db-wal", "tokens.json", "other.txt"):
@@ -55,7 +55,7 @@ def test_a_directory_of_another_user_is_refused(tmp_path):
 
 
 def test_a_file_is_written_atomically(tmp_path, monkeypatch):
-    """E15: a full disk leaves the old text, never an empty token."""
+    """A full disk leaves the old text, never an empty token."""
     path = tmp_path / "page-token"
     write_private(path, "old")
     assert mode(path) == 0o600

@@ -5,7 +5,7 @@ from kubekit.serving.readiness import readiness
 
 
 def test_a_process_without_its_kinds_is_not_ready():
-    """E15: until the kinds are installed, and every part runs."""
+    """Until the kinds are installed, and every part runs."""
     status, text = readiness(STARTING, verbose=False)
     assert status == 503
     assert "[-]kinds failed: not installed yet" in text
@@ -20,7 +20,7 @@ def test_a_ready_process_says_ok_and_more_when_asked():
 
 
 def test_a_refused_write_is_the_reason():
-    """E4: a full disk is named."""
+    """A full disk is named."""
     status, text = readiness({"storage": ["/d/objects.db: no space left on device"]}, verbose=False)
     assert status == 503
     assert "no space left on device" in text

@@ -10,9 +10,8 @@ import typer
 
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.process_errors import describe_failure, report_process_errors
-from jangar.processes.machine import Machine, machine_problems
-from jangar.processes.shortages import shortage
-from jangar.settings.environment import BadSettings
+from jangar.processes.shortages import Machine, machine_problems, shortage
+from jangar.settings.variables import BadSettings
 from kubekit.controller.manager import PartFailed
 from kubekit.serving.listening import PortTaken
 
@@ -35,7 +34,7 @@ FULL.sqlite_errorcode = sqlite3.SQLITE_FULL
     ],
 )
 def test_a_shortage_names_its_limit_wherever_it_is(error, named):
-    """E4, B3: bare, in groups of groups, as a cause, and behind the failure of a part."""
+    """Bare, in groups of groups, as a cause, and behind the failure of a part."""
     part = PartFailed("service history", "failed")
     part.__cause__ = ExceptionGroup("unhandled errors in a TaskGroup", [ValueError("other"), error])
     for wrapped in (error, ExceptionGroup("a", [ExceptionGroup("b", [error])]), part):
@@ -53,7 +52,7 @@ def test_other_errors_are_no_shortage():
     ("error", "code"), [(BadSettings(["A: bad", "B: bad"]), 2), (PortTaken("port 1 cannot be used"), 2)]
 )
 def test_mistakes_within_groups_are_sentences(error, code, capsys):
-    """B3: a line for each problem, and the exit code of wrong usage."""
+    """A line for each problem, and the exit code of wrong usage."""
 
     async def process():
         async with asyncio.TaskGroup() as group:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from jangar.runner.artifacts import collect
+from jangar.runner.result_files import collect_artifacts
 from jangar.runner.rooted_files import Refused, Root
 from jangar.runner.spec import OutputArtifact
 from support.reliability_page import record_trials
@@ -62,8 +62,8 @@ def test_a_symbolic_link_is_not_followed(root):
         with pytest.raises(Refused):
             root.write(path, b"x")
     for path in ("dir/secret", "file"):
-        with pytest.raises(Refused):
-            os.close(root.open(path))
+        with pytest.raises(Refused), root.reading(path):
+            pass
     assert outside(root) == {"secret": "canary"}
 
 
@@ -93,7 +93,7 @@ def test_artifacts_are_reported_with_size_and_checksum(root):
         OutputArtifact(name="elsewhere", url="https://example.com/x"),
         OutputArtifact(name="out", path="/etc/passwd"),
     ]
-    found = {item.artifact.name: item for item in collect(root, wanted)}
+    found = {item.artifact.name: item for item in collect_artifacts(root, wanted)}
     report = found["report"]
     assert (report.size, report.sha256) == (5, hashlib.sha256(b"hello").hexdigest())
     assert found["missing"].problem == "there is no such file"
@@ -106,7 +106,7 @@ def test_artifacts_are_reported_with_size_and_checksum(root):
 def test_checksums_have_a_bound(root):
     """A run's end does not wait for a disk: beyond it a file has a size and no checksum."""
     (root.path / "big").write_bytes(b"x" * 100)
-    (found,) = collect(root, [OutputArtifact(name="big", path="big")], most_hashed=99)
+    (found,) = collect_artifacts(root, [OutputArtifact(name="big", path="big")], max_hashed=99)
     assert (found.size, found.sha256) == (100, None)
 
 
@@ -139,12 +139,8 @@ def test_no_path_and_no_link_leads_out(root, record_property):
         given = rng.choice(["", "/", "/workspace/", f"{root.path}/"]) + f"{seed}/" * rng.randrange(2) + path
         with contextlib.suppress(Refused, OSError):
             root.write(given, b"written")
-        try:
-            file = root.open(given)
-        except (Refused, OSError):
-            continue
-        assert os.read(file, 100) in {b"written", b"own"}, given
-        os.close(file)
+        with contextlib.suppress(Refused, OSError), root.reading(given) as file:
+            assert os.read(file, 100) in {b"written", b"own"}, given
     is_inside = outside(root) == {"secret": "canary"}
     record_trials(
         record_property,

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jangar.runner.loop_control import MAX_LENGTH, LoopControl, read_control
-from jangar.runner.masking import Mask
-from jangar.runner.report import FITS, Ending, Outputs, termination_message
+from jangar.runner.output import Mask
 from jangar.runner.report import MAX_LENGTH as MESSAGE
+from jangar.runner.report import MAX_MESSAGE_LENGTH, Ending, Outputs, termination_message
+from jangar.runner.result_files import MAX_CONTROL_LENGTH, LoopControl, read_control
 from jangar.runner.rooted_files import Root
 from jangar.runner.spec import runner_spec
 
@@ -31,7 +31,11 @@ def written(tmp_path, content, mask=None):
         pytest.param(b"{", "is not JSON", id="no-json"),
         pytest.param(b"\xff{}", "is not JSON", id="no-text"),
         pytest.param(b"[1]", "is not a JSON object", id="a-list"),
-        pytest.param(b'"' + b"x" * MAX_LENGTH + b'"', f"has more than {MAX_LENGTH} bytes", id="too-long"),
+        pytest.param(
+            b'"' + b"x" * MAX_CONTROL_LENGTH + b'"',
+            f"has more than {MAX_CONTROL_LENGTH} bytes",
+            id="too-long",
+        ),
     ],
 )
 def test_what_cannot_be_reported_is_reported_as_a_problem(tmp_path, content, problem):
@@ -66,9 +70,9 @@ def test_control_is_reported_also_where_room_is_short():
     """A condition that cannot be asked would end the loop: outputs that leave no room are too large."""
     short = json.loads(reported({"a": "b"}, LoopControl(members={"more": True})))
     assert short["runner"]["control"] == {"more": True}
-    tight = reported({"a": "x" * (FITS - 120)}, LoopControl(members={"more": True}))
+    tight = reported({"a": "x" * (MAX_MESSAGE_LENGTH - 120)}, LoopControl(members={"more": True}))
     assert json.loads(tight)["runner"]["control"] == {"more": True}
-    full = reported({"a": "x" * (FITS - 20)}, LoopControl(members={"more": True}))
+    full = reported({"a": "x" * (MAX_MESSAGE_LENGTH - 20)}, LoopControl(members={"more": True}))
     assert len(full) == MESSAGE
     assert json.loads(full)["runner"]["reason"] == "OutputsTooLarge"
     assert json.loads(reported({}, LoopControl(problem="missing")))["runner"]["controlProblem"] == "missing"

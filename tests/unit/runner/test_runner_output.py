@@ -7,8 +7,7 @@ import random
 import orjson
 import pytest
 
-from jangar.runner.lines import MAX_LENGTH, Lines
-from jangar.runner.masking import Mask
+from jangar.runner.output import MAX_LINE_LENGTH, Lines, Mask
 from jangar.runner.usage import MAX_DENIED, ToolCalls, UsageReader
 
 CANARY = 'cánary-"7f3a"-9d'
@@ -28,9 +27,9 @@ def test_a_line_longer_than_64_kib_goes_out_in_pieces():
     """Nothing is lost, and no more than a line and a piece is held."""
     heard = []
     lines = Lines(Mask(), heard.append)
-    data = b"x" * (5 * MAX_LENGTH + 7) + b"\nshort\n"
+    data = b"x" * (5 * MAX_LINE_LENGTH + 7) + b"\nshort\n"
     shown = b"".join(lines.take(data[at : at + 1000]) for at in range(0, len(data), 1000)) + lines.end()
-    assert max(map(len, shown.split(b"\n"))) == MAX_LENGTH
+    assert max(map(len, shown.split(b"\n"))) == MAX_LINE_LENGTH
     assert shown.replace(b"\n", b"") == data.replace(b"\n", b"")
     assert heard == [None, b"short"]
 
@@ -47,12 +46,19 @@ def test_a_secret_is_masked_however_its_bytes_arrive():
     for seed in range(TRIALS):
         rng = random.Random(seed)  # noqa: S311
         before = rng.choice(
-            [0, 3, MAX_LENGTH - len(value) // 2, MAX_LENGTH - 1, MAX_LENGTH + 5, 2 * MAX_LENGTH - 4]
+            [
+                0,
+                3,
+                MAX_LINE_LENGTH - len(value) // 2,
+                MAX_LINE_LENGTH - 1,
+                MAX_LINE_LENGTH + 5,
+                2 * MAX_LINE_LENGTH - 4,
+            ]
         )
         data = b"a" * before + value + b"b" * rng.randrange(100) + b"\n" * rng.randrange(2) + value
         lines, shown, at = Lines(mask), b"", 0
         while at < len(data):
-            size = rng.choice([1, 7, 4096, MAX_LENGTH]) if len(data) - at < 200 else 4096
+            size = rng.choice([1, 7, 4096, MAX_LINE_LENGTH]) if len(data) - at < 200 else 4096
             shown += lines.take(data[at : at + size])
             at += size
         shown = (shown + lines.end()).replace(b"\n", b"")
@@ -107,7 +113,7 @@ def test_claude_code_tells_its_usage_at_its_end():
     }
     heard = fed("auto", CLAUDE_OPENS, {"type": "assistant"}, result)
     assert heard.usage.counts == {"inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 3, "turns": 3}
-    assert (heard.usage.cost_usd, heard.last_words) == (0.5, "Done.")
+    assert (heard.usage.cost_usd, heard.last_message) == (0.5, "Done.")
 
 
 def test_codex_tells_its_usage_turn_by_turn_as_a_total():
@@ -115,7 +121,7 @@ def test_codex_tells_its_usage_turn_by_turn_as_a_total():
     message = {"type": "item.completed", "item": {"type": "agent_message", "text": "Done."}}
     heard = fed("auto", CODEX_OPENS, turns[0], message, turns[1])
     assert heard.usage.counts == {"inputTokens": 9, "outputTokens": 9}
-    assert heard.last_words == "Done."
+    assert heard.last_message == "Done."
 
 
 @pytest.mark.parametrize(
@@ -132,12 +138,12 @@ def test_a_command_that_does_not_open_as_an_agent_reports_no_usage(first):
         CODEX_OPENS,
         {"type": "turn.completed", "usage": {"input_tokens": 1}},
     )
-    assert (heard.usage, heard.last_words) == (None, None)
+    assert (heard.usage, heard.last_message) == (None, None)
 
 
 def test_one_format_does_not_speak_for_the_other():
     heard = fed("codex", CODEX_OPENS, {"type": "result", "usage": {"input_tokens": 1}, "result": "x"})
-    assert (heard.usage, heard.last_words) == (None, None)
+    assert (heard.usage, heard.last_message) == (None, None)
 
 
 def test_forged_numbers_are_left_out():
@@ -162,7 +168,7 @@ def test_forged_numbers_are_left_out():
             assert set(heard.usage.counts.values()) <= {0, 7}, seed
             assert all(type(count) is int for count in heard.usage.counts.values()), seed
             assert heard.usage.cost_usd in {None, 0, 7, 1.5}, seed
-        assert heard.last_words in {None, "x"}, seed
+        assert heard.last_message in {None, "x"}, seed
 
 
 def claude_result(call, *, is_error):

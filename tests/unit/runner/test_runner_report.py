@@ -8,17 +8,17 @@ import pytest
 
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
-from jangar.runner.artifacts import Collected
-from jangar.runner.masking import Mask
+from jangar.runner.output import Mask
 from jangar.runner.report import (
-    FITS,
     MAX_LENGTH,
+    MAX_MESSAGE_LENGTH,
     Ending,
     TooLarge,
     outputs_of,
     status_document,
     termination_message,
 )
+from jangar.runner.result_files import CollectedArtifact
 from jangar.runner.spec import OutputArtifact
 from jangar.runner.usage import Usage
 
@@ -32,9 +32,9 @@ def ending(**fields):
     )
 
 
-def message(written, *, last_words=None, mask=None, **fields):
+def message(written, *, last_message=None, mask=None, **fields):
     mask = mask or Mask()
-    return termination_message(outputs_of(written, len(written), last_words, mask), ending(**fields), mask)
+    return termination_message(outputs_of(written, len(written), last_message, mask), ending(**fields), mask)
 
 
 def engine_reads(text):
@@ -58,7 +58,7 @@ def test_outputs_are_the_members_that_the_command_wrote():
 
 @pytest.mark.rule("DAG-11")
 @pytest.mark.parametrize(
-    ("written", "last_words", "result"),
+    ("written", "last_message", "result"),
     [
         (b"plain text\n", None, "plain text"),
         (b"[1, 2]", "ignored", "[1, 2]"),
@@ -68,9 +68,9 @@ def test_outputs_are_the_members_that_the_command_wrote():
         (b"{}", "ignored", None),
     ],
 )
-def test_text_is_the_output_result(written, last_words, result):
+def test_text_is_the_output_result(written, last_message, result):
     """An agent that wrote no result has its last message as one."""
-    assert engine_reads(message(written, last_words=last_words)).get("result") == result
+    assert engine_reads(message(written, last_message=last_message)).get("result") == result
 
 
 @pytest.mark.rule("DAG-11")
@@ -86,7 +86,7 @@ def test_a_result_that_does_not_fit_is_too_large_for_the_engine(size):
 def test_outputs_come_before_what_the_runner_has_to_say():
     """Where room is short the runner tells less, and nothing at last."""
     artifacts = [
-        Collected(artifact=OutputArtifact(name=f"a{n}", path="p" * 40), size=1, sha256="0" * 64)
+        CollectedArtifact(artifact=OutputArtifact(name=f"a{n}", path="p" * 40), size=1, sha256="0" * 64)
         for n in range(50)
     ]
     reported = []
@@ -126,7 +126,7 @@ def test_no_end_is_too_long_to_be_reported():
             "provider": text(rng.randrange(600)),
             "code": rng.randrange(256),
             "artifacts": [
-                Collected(artifact=OutputArtifact(name=text(20), path=text(50)), problem=text(30))
+                CollectedArtifact(artifact=OutputArtifact(name=text(20), path=text(50)), problem=text(30))
                 for _ in range(rng.randrange(50))
             ],
         }
@@ -136,7 +136,7 @@ def test_no_end_is_too_long_to_be_reported():
         reported = message(written, mask=mask, **fields)
         status = status_document(ending(**fields), mask)
         assert len(reported) <= MAX_LENGTH, seed
-        assert len(status) <= FITS, seed
+        assert len(status) <= MAX_MESSAGE_LENGTH, seed
         for item in (reported, status):
             json.loads(item)
             assert "ary-7f3a" not in item.decode(), seed

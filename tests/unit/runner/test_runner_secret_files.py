@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from jangar.runner.masking import Mask
-from jangar.runner.secret_files import MAX_LENGTH, values_in_files
+from jangar.runner.output import Mask
+from jangar.runner.preparation import MAX_SECRET_LENGTH, secrets_in_files
 
 
 def test_a_volume_is_read_as_kubernetes_mounts_it(tmp_path):
@@ -19,14 +19,14 @@ def test_a_volume_is_read_as_kubernetes_mounts_it(tmp_path):
     alone = tmp_path / "alone"
     alone.write_text("s3cret-two")
     places = f"{tmp_path}/keys:{alone}:{tmp_path}/nowhere:"
-    assert values_in_files(places) == ["s3cret-one", "s3cret-two"]
-    assert values_in_files("") == []
+    assert secrets_in_files(places) == ["s3cret-one", "s3cret-two"]
+    assert secrets_in_files("") == []
 
 
 def test_a_file_without_end_is_no_hindrance(tmp_path):
     """So much of it is read."""
-    (tmp_path / "big").write_bytes(b"x" * (MAX_LENGTH + 1))
-    assert [len(values_in_file) for values_in_file in values_in_files(str(tmp_path))] == [MAX_LENGTH]
+    (tmp_path / "big").write_bytes(b"x" * (MAX_SECRET_LENGTH + 1))
+    assert [len(values_in_file) for values_in_file in secrets_in_files(str(tmp_path))] == [MAX_SECRET_LENGTH]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,9 @@
 
 import pytest
 
-from jangar.runner.command_line import asked_by
-from jangar.runner.environment import clean_environment, looks_secret
-from jangar.runner.problem import RunnerProblem
-from jangar.runner.spec import runner_spec
+from jangar.runner.preparation import clean_environment, looks_secret
+from jangar.runner.process import parse_command_line
+from jangar.runner.spec import RunnerProblem, runner_spec
 
 
 def spec(command=("agent",), run=None, **runner):
@@ -135,7 +134,7 @@ def test_a_name_tells_whether_a_value_is_secret(name, secret):
     ],
 )
 def test_the_words_of_a_command_line(line, spec, root, grace, command):
-    found = asked_by(line.split())
+    found = parse_command_line(line.split())
     reported = [str(item) if item else None for item in (found.spec, found.root)]
     assert (*reported, found.grace, found.command) == (spec, root, grace, command)
 
@@ -144,4 +143,4 @@ def test_the_words_of_a_command_line(line, spec, root, grace, command):
     "line", ["--help", "-h", "--grace", "--grace x", "--grace -1", "--grace nan", "a b", "--other"]
 )
 def test_help_and_nonsense_are_left_to_who_explains_them(line):
-    assert asked_by(line.split()) is None
+    assert parse_command_line(line.split()) is None

@@ -5,7 +5,7 @@ import pytest
 from jangar.server.http.identity import Unknown
 from jangar.server.http.proxied import ProxiedCallers
 from jangar.settings.control_plane import control_plane_settings
-from jangar.settings.environment import BadSettings
+from jangar.settings.variables import BadSettings
 
 SECRET = "of-the-proxy-alone"  # noqa: S105 - of this test
 

@@ -8,8 +8,7 @@ from jangar.domain.policies.admit import admit
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.request import AgentTerms, RunRequest, SecretUse
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
-from jangar.settings.admission import admission_policy
-from jangar.settings.controllers import controller_settings
+from jangar.settings.controllers import admission_policy, controller_settings
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 PREFIX = "JANGAR_AGENTS_CONTROLLER_"

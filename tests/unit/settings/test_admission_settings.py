@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
-from jangar.settings.admission import admission_policy
-from jangar.settings.controllers import BadSettings, controller_settings
+from jangar.settings.controllers import BadSettings, admission_policy, controller_settings
 
 PREFIX = "JANGAR_AGENTS_CONTROLLER_"
 

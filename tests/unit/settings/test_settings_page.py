@@ -5,7 +5,7 @@ from pathlib import Path
 from jangar.settings.__main__ import main
 from jangar.settings.controllers import ControllerSettings
 from jangar.settings.reference import PAGE, page
-from jangar.settings.variable import variables_of
+from jangar.settings.variables import variables_of
 
 ROOT = Path(__file__).parents[3]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jangar.processes.history import address_of
-from jangar.settings.environment import BadSettings
+from jangar.settings.variables import BadSettings
 from jangar.store.urls import PostgresServer, SqliteFile, parse_url
 
 

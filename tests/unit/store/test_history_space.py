@@ -20,7 +20,7 @@ def limit(history, more):
 
 
 def test_a_full_disk_costs_the_log_and_not_the_outcome(tmp_path):
-    """E4: the row of the run is stored with a line that says why its log is not."""
+    """The row of the run is stored with a line that says why its log is not."""
 
     async def scenario():
         history = DatabaseHistory(SqliteFile(tmp_path / "history.sqlite"))
@@ -42,7 +42,7 @@ def test_a_full_disk_costs_the_log_and_not_the_outcome(tmp_path):
 
 
 def test_deleted_rows_give_their_space_back(tmp_path):
-    """E15: the file of history shrinks once what it held is deleted."""
+    """The file of history shrinks once what it held is deleted."""
 
     async def scenario():
         path = tmp_path / "history.sqlite"

@@ -2,7 +2,7 @@
 
 import re
 
-from jangar.telemetry.metrics import InformerReadings, Metrics, QueueReadings, ShardReadings
+from jangar.telemetry.metrics import Metrics
 
 
 def samples(metrics):
@@ -33,28 +33,13 @@ def test_what_is_is_asked_when_it_is_read():
     """Depths and ages are those of the moment of the scrape."""
     metrics = Metrics()
     keys, reported = ["a", "b"], {"lists": 1.0}
-    metrics.watch_queue(
-        "toolrun",
-        QueueReadings(depth=lambda: len(keys), delayed=lambda: 3, oldest_age=lambda: 1.5 * len(keys)),
-    )
-    metrics.watch_informer(
-        "Job",
-        InformerReadings(
-            objects=lambda: 7, age=lambda: 0.5, lists=lambda: reported["lists"], watches=lambda: 4
-        ),
-    )
-    metrics.watch_lease(lambda: True)
-    metrics.watch_events(lambda: 2)
-    metrics.watch_shards(
-        ShardReadings(
-            shards=lambda: 12,
-            held=lambda: 4,
-            taken=lambda: 7,
-            taken_over=lambda: 2,
-            handed_over=lambda: 3,
-            lost=lambda: 0,
-        )
-    )
+    metrics.watch("jangar_workqueue_depth", lambda: len(keys), "toolrun")
+    metrics.watch("jangar_informer_age_seconds", lambda: 0.5, "Job")
+    metrics.watch("jangar_informer_lists", lambda: reported["lists"], "Job")
+    metrics.watch("jangar_lease_held", lambda: True)
+    metrics.watch("jangar_events_dropped", lambda: 2)
+    metrics.watch("jangar_shards_taken", lambda: 7)
+    metrics.watch_all("jangar_quarantined_objects", lambda: {"toolrun": 1, "agentrun": 2})
     before = samples(metrics)
     keys.clear()
     reported["lists"] = 2.0
@@ -64,9 +49,9 @@ def test_what_is_is_asked_when_it_is_read():
     assert (before[lists], after[lists]) == (1, 2)
     assert after['jangar_informer_age_seconds{kind="Job"}'] == 0.5
     assert (after["jangar_lease_held"], after["jangar_events_dropped_total"]) == (1, 2)
-    assert (after["jangar_shards"], after["jangar_shards_held"]) == (12, 4)
-    counts = [after[f"jangar_shards_{word}_total"] for word in ("taken", "taken_over", "handed_over", "lost")]
-    assert counts == [7, 2, 3, 0]
+    assert after["jangar_shards_taken_total"] == 7
+    assert after['jangar_quarantined_objects{controller="agentrun"}'] == 2
+    assert "jangar_shards_lost_total" not in after
 
 
 def test_labels_are_bounded():

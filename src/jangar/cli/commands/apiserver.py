@@ -51,8 +51,8 @@ def apiserver_command(
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
-    from jangar.processes.apiserver import serve  # noqa: PLC0415
-    from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
+    from jangar.processes.embedded_kubernetes import serve_api_server  # noqa: PLC0415
+    from jangar.processes.lifecycle import configure_logs  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
     from picokube import ApiServerSettings  # noqa: PLC0415
 
@@ -62,4 +62,4 @@ def apiserver_command(
     with report_process_errors("apiserver"):
         raise_descriptor_limit()
         configure_logs()
-        uvloop.run(serve(settings))
+        uvloop.run(serve_api_server(settings))

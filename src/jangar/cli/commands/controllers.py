@@ -68,7 +68,7 @@ def controllers_command(
 
     from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
     from jangar.processes.controllers import ControllersProcess, run_controllers  # noqa: PLC0415
-    from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
+    from jangar.processes.lifecycle import configure_logs  # noqa: PLC0415
     from kubekit.cache.namespaces import Namespaces  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
-    from jangar.cli.doctor.facts import Facts
+    from jangar.cli.doctor.checks import Facts
 
 EPILOG = """\b
 Examples:
@@ -43,21 +43,21 @@ def doctor_command(
     namespace, checks that namespace.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
-    from jangar.cli.doctor.checks import examined  # noqa: PLC0415
-    from jangar.cli.doctor.examination import examine  # noqa: PLC0415
+    from jangar.cli.doctor.checks import run_checks  # noqa: PLC0415
+    from jangar.cli.doctor.facts_reader import read_facts  # noqa: PLC0415
     from jangar.cli.doctor.report import document, lines, unreachable_document  # noqa: PLC0415
     from jangar.cli.json_text import json_text  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.data_directory import instance_of  # noqa: PLC0415
 
     async def work(session: "Session") -> "Facts":
         place = local_data_directory(target)
-        return await examine(session, instance_of(place) if place else None)
+        return await read_facts(session, instance_of(place) if place else None)
 
     def tell(message: str, _: ExitCode) -> None:
         write_lines([json_text(unreachable_document(message))])
 
     facts = ask("doctor", target, work, tell if output is DoctorFormat.JSON else None)
-    checks = examined(facts)
+    checks = run_checks(facts)
     write_lines([json_text(document(facts, checks))] if output is DoctorFormat.JSON else lines(facts, checks))
-    if any(check.ailments for check in checks):
+    if any(check.problems for check in checks):
         raise typer.Exit(ExitCode.FAILED)

@@ -13,8 +13,7 @@ from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
-    from jangar.processes.data_directory import DataDirectory
-    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.data_directory import DataDirectory, Instance
     from jangar.processes.laptop_work import Stopped
 
 EPILOG = """\b
@@ -50,9 +49,8 @@ def down_command(
     Running work continues, and the next jangar up re-adopts it. --stop-work cancels live runs, which is final
     (jangar retry repeats one), suspends other Jobs and deletes unowned pods.
     """
-    from jangar.cli.laptop.sentences import going_on, not_up  # noqa: PLC0415 - not needed for --help
-    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.cli.laptop.messages import going_on, not_up  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415
 
     place = DataDirectory.of(data_dir, os.environ)
     option = f" --data-dir {data_dir}" if data_dir else ""
@@ -76,7 +74,7 @@ def _prepared(
 ) -> tuple[bool, int]:
     """Stop work if asked; whether some did not end, and how many pods go on."""
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
-    from jangar.cli.laptop.sentences import stopped_lines  # noqa: PLC0415
+    from jangar.cli.laptop.messages import stopped_lines  # noqa: PLC0415
     from jangar.processes import laptop_work  # noqa: PLC0415
 
     if not instance.is_ready:
@@ -92,7 +90,7 @@ def _prepared(
 
 
 def _is_gone(place: "DataDirectory", pid: int) -> bool:
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.data_directory import instance_of  # noqa: PLC0415 - not needed for --help
 
     deadline = time.monotonic() + MAX_STOP
     while time.monotonic() < deadline:

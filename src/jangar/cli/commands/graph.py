@@ -132,9 +132,7 @@ def _draw(dags: "Sequence[Dag]", output: GraphFormat) -> None:
 
 
 def _text(dags: "Sequence[Dag]") -> list[str]:
-    from jangar.cli.drawing.boxes import boxes  # noqa: PLC0415 - heavy
-    from jangar.cli.drawing.canvas import ASCII  # noqa: PLC0415
-    from jangar.cli.drawing.listing import listing  # noqa: PLC0415
+    from jangar.cli.drawing.boxes import ASCII, boxes, listing  # noqa: PLC0415 - heavy
 
     lines: list[str] = []
     for dag in dags:

@@ -37,18 +37,22 @@ def kubeconfig_command(
     if not merge:
         write_lines([str(place.kubeconfig)])
         return
-    from jangar.cli.laptop import merging  # noqa: PLC0415 - heavy
+    from jangar.cli.laptop import user_kubeconfig  # noqa: PLC0415 - heavy
 
-    own = merging.own_kubeconfig(os.environ)
+    own = user_kubeconfig.own_kubeconfig(os.environ)
     if own.exists() and own.samefile(place.kubeconfig):
         write_error(
             f"jangar kubeconfig: $KUBECONFIG already points to {own}: nothing to merge; unset it to merge into yours"
         )
         raise typer.Exit(ExitCode.USAGE)
     try:
-        is_current = merging.merge(place.kubeconfig, own)
-    except merging.CannotMerge as error:
+        is_current = user_kubeconfig.merge(place.kubeconfig, own)
+    except user_kubeconfig.CannotMerge as error:
         write_error(f"jangar kubeconfig: {error}; {own} is unchanged")
         raise typer.Exit(ExitCode.FAILED) from None
-    usage = "it is the current context" if is_current else f"use it with kubectl --context {merging.CONTEXT}"
-    write_lines([f"wrote context {merging.CONTEXT} to {own}; {usage}"])
+    usage = (
+        "it is the current context"
+        if is_current
+        else f"use it with kubectl --context {user_kubeconfig.CONTEXT}"
+    )
+    write_lines([f"wrote context {user_kubeconfig.CONTEXT} to {own}; {usage}"])

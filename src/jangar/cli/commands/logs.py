@@ -82,12 +82,12 @@ async def _show(
     session: "Session", target: Target, run: str, step: str, attempt: int | None, tail: int | None
 ) -> ExitCode:
     from jangar.cli.api_session import Failure  # noqa: PLC0415 - heavy
+    from jangar.cli.following.follow import tails_of  # noqa: PLC0415
     from jangar.cli.following.run_watcher import RunReader  # noqa: PLC0415
-    from jangar.cli.following.show import tails_of  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
     from jangar.cli.runs.step_logs import logs_of, sources  # noqa: PLC0415
 
-    seen = await RunReader(session.client).seen(await session.client.get(RUNS, run, session.namespace))
+    seen = await RunReader(session.client).read(await session.client.get(RUNS, run, session.namespace))
     if not seen.read.record.steps:
         raise Failure(f"{run} has not started: run jangar explain {run} for the reason", ExitCode.NOT_FOUND)
     found = sources(seen, step, attempt)
@@ -104,7 +104,7 @@ async def _show(
 
 
 async def _follow(session: "Session", target: Target, run: str, step: str) -> ExitCode:
-    from jangar.cli.following.show import tails_of  # noqa: PLC0415 - heavy
+    from jangar.cli.following.follow import tails_of  # noqa: PLC0415 - heavy
     from jangar.cli.runs.log_following import follow_logs  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS, read_object  # noqa: PLC0415
     from jangar.cli.runs.step_logs import logs_of  # noqa: PLC0415

@@ -61,8 +61,8 @@ def node_agent_command(
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
-    from jangar.processes.node_agent import NodeAgentProcess, serve  # noqa: PLC0415
-    from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
+    from jangar.processes.embedded_kubernetes import NodeAgentProcess, run_node_agent  # noqa: PLC0415
+    from jangar.processes.lifecycle import configure_logs  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
     if data_dir is None:
@@ -82,4 +82,4 @@ def node_agent_command(
     with report_process_errors("node-agent"):
         raise_descriptor_limit()
         configure_logs()
-        uvloop.run(serve(settings))
+        uvloop.run(run_node_agent(settings))

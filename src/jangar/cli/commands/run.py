@@ -81,7 +81,7 @@ def run_command(
     the command first runs jangar up --detach. That control plane stays up; jangar down stops it.
     """
     from jangar.cli.api_session import ask, report_errors  # noqa: PLC0415 - heavy
-    from jangar.cli.laptop.auto_start import start_if_needed  # noqa: PLC0415
+    from jangar.cli.laptop.background import start_if_needed  # noqa: PLC0415
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
     from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
     from jangar.cli.starting import RunOptions, start_of  # noqa: PLC0415
@@ -107,7 +107,7 @@ async def _run(
 ) -> "ExitCode":
     from jangar.cli.applying import UNCHANGED, applied  # noqa: PLC0415 - heavy
     from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
-    from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
+    from jangar.cli.following.follow import follow_to_end  # noqa: PLC0415
 
     said = [await applied(session, dict(obj), force=False) for obj in start.others]
     changed = [item for item in said if not item.endswith(UNCHANGED)]

@@ -50,7 +50,7 @@ def runner_command(
     Writes the input files, runs the command in a clean environment, forwards its output line by line, stops its process
     group on SIGTERM, and reports outputs, usage and artifacts in the pod's termination message.
     """
-    from jangar.runner.process import Asked, run  # noqa: PLC0415 - not needed for --help
+    from jangar.runner.process import RunnerOptions, run  # noqa: PLC0415 - not needed for --help
 
-    asked = Asked(spec=spec, root=root, grace=grace, command=tuple(command or ()))
-    raise typer.Exit(run(asked, os.environ))
+    options = RunnerOptions(spec=spec, root=root, grace=grace, command=tuple(command or ()))
+    raise typer.Exit(run(options, os.environ))

@@ -36,15 +36,14 @@ def status_command(
     """Show whether the local control plane is up, its addresses, and the health of its components."""
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.json_text import json_text  # noqa: PLC0415
-    from jangar.cli.laptop.sentences import not_up  # noqa: PLC0415
-    from jangar.cli.laptop.state import asked, document, lines  # noqa: PLC0415
-    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.cli.laptop.messages import not_up  # noqa: PLC0415
+    from jangar.cli.laptop.state import document, lines, read_state  # noqa: PLC0415
+    from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415
 
     place = DataDirectory.of(data_dir, os.environ)
     instance = instance_of(place)
     is_up = instance is not None and instance.is_ready
-    state = ask("status", Target(kubeconfig=place.kubeconfig), asked) if is_up else None
+    state = ask("status", Target(kubeconfig=place.kubeconfig), read_state) if is_up else None
     if output is StatusFormat.JSON:
         write_lines([json_text(document(place, instance, state))])
     elif instance is None:
@@ -55,5 +54,5 @@ def status_command(
         write_lines(lines(place, instance, state))
     if state is None:
         raise typer.Exit(ExitCode.UNREACHABLE)
-    if not state.is_well:
+    if not state.is_healthy:
         raise typer.Exit(ExitCode.FAILED)

@@ -237,7 +237,7 @@ def _repeat(
     """Makes the new run, says so, and follows it where that is wanted."""
     from jangar.cli.api_session import ask, user  # noqa: PLC0415 - heavy
     from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
-    from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
+    from jangar.cli.following.follow import follow_to_end  # noqa: PLC0415
     from jangar.cli.runs.reading import read_run  # noqa: PLC0415
 
     async def work(session: "Session") -> ExitCode:

@@ -12,8 +12,7 @@ from jangar.cli.exit_codes import ExitCode
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.processes.data_directory import DataDirectory
-    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.data_directory import DataDirectory, Instance
 
 EPILOG = """\b
 Examples:
@@ -79,9 +78,8 @@ def up_command(
     Writes a kubeconfig for kubectl and leaves yours unchanged. Work runs as local processes with your permissions.
     Processes survive a stop or a crash; the next jangar up re-adopts them.
     """
-    from jangar.cli.laptop.sentences import already_up, ready_lines  # noqa: PLC0415 - not needed for --help
-    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of, page_address  # noqa: PLC0415
+    from jangar.cli.laptop.messages import already_up, ready_lines  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.data_directory import DataDirectory, instance_of, page_address  # noqa: PLC0415
 
     place = DataDirectory.of(data_dir, os.environ)
     option = f" --data-dir {data_dir}" if data_dir else ""
@@ -94,7 +92,7 @@ def up_command(
     options = [*(["--port", str(port)] if port else []), "--max-pods", str(max_pods)]
     options += ["--web-port", str(web_port)] if web_port else []
     options += [name for name, asked in (("--stop-work", stop_work), ("--map-paths", map_paths)) if asked]
-    from jangar.cli.laptop.detaching import NotStarted, start_detached  # noqa: PLC0415
+    from jangar.cli.laptop.background import NotStarted, start_detached  # noqa: PLC0415
 
     try:
         instance = start_detached(place, options)
@@ -124,12 +122,12 @@ def _here(
 ) -> None:
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.cli.laptop.sentences import already_up, end_lines, ready_lines  # noqa: PLC0415
+    from jangar.cli.laptop.messages import already_up, end_lines, ready_lines  # noqa: PLC0415
     from jangar.cli.laptop.server_log import log_to  # noqa: PLC0415
     from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
+    from jangar.processes.data_directory import AlreadyUp, hold_directory, page_address  # noqa: PLC0415
     from jangar.processes.laptop import Laptop, serve  # noqa: PLC0415
-    from jangar.processes.laptop_instance import AlreadyUp, hold_directory, page_address  # noqa: PLC0415
-    from jangar.processes.laptop_port import listener, port_in  # noqa: PLC0415
+    from jangar.processes.laptop_http import api_listener, port_in  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
     is_detached = bool(os.environ.pop("JANGAR_DETACHED", ""))
@@ -159,7 +157,7 @@ def _here(
                 place.log,
                 terminal_level=None if is_detached else logging.INFO if verbose else logging.WARNING,
             )
-            end = uvloop.run(serve(laptop, listener(port, place.kubeconfig), held, ready))
+            end = uvloop.run(serve(laptop, api_listener(port, place.kubeconfig), held, ready))
     except AlreadyUp as error:
         write_error(f"jangar up: {already_up(error.instance, option)}")
         raise typer.Exit(ExitCode.FAILED) from None

@@ -34,7 +34,7 @@ def watch_command(
     Shows each step with its phase, duration, attempt, reason and last log line.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
-    from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
+    from jangar.cli.following.follow import follow_to_end  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
 
     async def work(session: "Session") -> "ExitCode":

@@ -1,1 +1,1 @@
-"""What can be wrong with a control plane, found by looking: what is read, and checks that are functions of it."""
+"""Diagnoses a control plane: reads facts from its API and runs checks on them."""

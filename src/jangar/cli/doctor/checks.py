@@ -1,29 +1,85 @@
-"""The doctor's checks. Each is a function of what was read: nothing is asked here, nothing changed."""
+"""The doctor's checks: pure functions of facts that `examination` read from an API."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import POD_CAUSES, Reason
-from jangar.cli.doctor.facts import Ailment, Check, Facts, Objects
 from jangar.cli.output.spans import age
 from jangar.cli.wording import counted
 from jangar.controllers.resources import CHILD_UID, STEP
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.times import parse_rfc3339
 
+Objects = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What was read of a control plane. None means that it could not be read."""
+
+    now: datetime
+    server: str
+    cli_version: str
+    is_laptop: bool
+    laptop_version: str = ""
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The problems of each component of a laptop."""
+    definitions: Objects | None = ()
+    """The installed CRDs."""
+    wanted: Objects = ()
+    """The CRDs of this version."""
+    leases: Objects | None = ()
+    """The leader election Leases of the controllers."""
+    lease_name: str = ""
+    runs: Objects | None = ()
+    toolruns: Objects | None = ()
+    agentruns: Objects | None = ()
+    jobs: Objects | None = ()
+    """Jobs that carry our label."""
+    pods: Objects | None = ()
+    """Pods that carry our label."""
+    cancel_bound: timedelta = timedelta(seconds=60)
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Why some lists could not be read, by name."""
+    nodes: Objects | None = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A problem and its fix."""
+
+    message: str
+    fix: str
+    subject: str = ""
+    """The object, as in `OrchestrationRun default/nightly`; empty if it is about none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """The result of one check; passed if it has no problems."""
+
+    name: str
+    found: str
+    """What is shown if the check passed."""
+    problems: tuple[Problem, ...] = ()
+    skipped: str = ""
+    """Why the check could not run."""
+
+
 INSTALL: Final = "jangar crds | kubectl apply --server-side -f -"
 GRACE_PERIOD: Final = timedelta(seconds=30)
-"""Everything may wait for a moment."""
+"""Time that any object may wait without being reported."""
 MAX_LATE_RENEWALS: Final = 2
 ORDINARY: Final = frozenset({"", Reason.PENDING, Reason.STARTING})
 OUR_FINALIZERS: Final = CLEANUP_FINALIZER.partition("/")[0]
 MAX_NAMED: Final = 5
 
 
-def examined(facts: Facts) -> tuple[Check, ...]:
-    """Every check, in the order in which one would look."""
+def run_checks(facts: Facts) -> tuple[Check, ...]:
+    """The results of all checks, in the order of a diagnosis."""
     return tuple(check(facts) for check in CHECKS)
 
 
@@ -41,15 +97,15 @@ def kinds(facts: Facts) -> Check:
         and not _is_within(_schema(item), _schema(there[item["metadata"]["name"]]))
     ]
     fix = "run jangar down; jangar up --detach to install them" if facts.is_laptop else INSTALL
-    ailments = []
+    problems = []
     if missing:
-        ailments.append(
-            Ailment(message=f"{counted(len(missing), 'kind')} missing: {_some(missing)}", fix=fix)
+        problems.append(
+            Problem(message=f"{counted(len(missing), 'kind')} missing: {_some(missing)}", fix=fix)
         )
     if outdated:
         message = f"{counted(len(outdated), 'kind')} of another version: {_some(outdated)}"
-        ailments.append(Ailment(message=message, fix=fix))
-    return Check(name=name, found=f"{len(facts.wanted)} kinds installed", ailments=tuple(ailments))
+        problems.append(Problem(message=message, fix=fix))
+    return Check(name=name, found=f"{len(facts.wanted)} kinds installed", problems=tuple(problems))
 
 
 def _schema(definition: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -64,7 +120,7 @@ def _schema(definition: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_within(wanted: Any, there: Any) -> bool:
-    """Whether everything wanted is there; what a server adds does not matter."""
+    """Whether everything wanted is there; fields that a server adds are ignored."""
     if isinstance(wanted, Mapping):
         return isinstance(there, Mapping) and all(
             value is None or _is_within(value, there.get(key)) or (value == {} and key not in there)
@@ -83,26 +139,26 @@ def versions(facts: Facts) -> Check:
     """The laptop's control plane is of the version of this command."""
     if not facts.is_laptop:
         return Check(name="version", found=f"this is jangar {facts.cli_version}")
-    ailments: tuple[Ailment, ...] = ()
+    problems: tuple[Problem, ...] = ()
     if facts.laptop_version != facts.cli_version:
         message = f"the control plane has version {facts.laptop_version}, this command {facts.cli_version}"
         fix = "run jangar down; jangar up --detach to restart it with this version; running work continues"
-        ailments = (Ailment(message=message, fix=fix),)
+        problems = (Problem(message=message, fix=fix),)
     return Check(
-        name="version", found=f"jangar {facts.cli_version} (control plane and command)", ailments=ailments
+        name="version", found=f"jangar {facts.cli_version} (control plane and command)", problems=problems
     )
 
 
 def controllers(facts: Facts) -> Check:
-    """Somebody acts on runs: the laptop's parts are well, or a Lease is being renewed."""
+    """Controllers run: the components of the laptop are healthy, or a Lease is being renewed."""
     name = "controllers"
     if facts.is_laptop:
-        ailments = [
-            Ailment(message=f"{part}: {'; '.join(problems)}", fix="see jangar logs --server")
+        problems = [
+            Problem(message=f"{part}: {'; '.join(problems)}", fix="see jangar logs --server")
             for part, problems in facts.parts.items()
             if problems
         ]
-        return Check(name=name, found="all components are healthy", ailments=tuple(ailments))
+        return Check(name=name, found="all components are healthy", problems=tuple(problems))
     if facts.leases is None:
         return _skipped(facts, name, "leases")
     held = [lease for lease in facts.leases if (lease.get("spec") or {}).get("holderIdentity")]
@@ -111,10 +167,10 @@ def controllers(facts: Facts) -> Check:
             f"the Lease {facts.lease_name} has no holder: no controllers run, or they run without leases"
         )
         fix = "start them: helm upgrade --install agents charts/agents, or jangar controllers"
-        return Check(name=name, found="", ailments=(Ailment(message=message, fix=fix),))
+        return Check(name=name, found="", problems=(Problem(message=message, fix=fix),))
     late = [item for item in held if _is_late(item, facts.now)]
-    ailments = [
-        Ailment(
+    problems = [
+        Problem(
             subject=_object_label(item),
             message=f"not renewed for {age(_time(item['spec'].get('renewTime')), facts.now)} "
             f"by {item['spec']['holderIdentity']}",
@@ -123,7 +179,7 @@ def controllers(facts: Facts) -> Check:
         for item in late
     ]
     holders = ", ".join(str(item["spec"]["holderIdentity"]) for item in held)
-    return Check(name=name, found=f"held by {holders}", ailments=tuple(ailments))
+    return Check(name=name, found=f"held by {holders}", problems=tuple(problems))
 
 
 def _is_late(lease: Mapping[str, Any], now: datetime) -> bool:
@@ -147,7 +203,7 @@ def nodes(facts: Facts) -> Check:
         else "kubectl get nodes"
     )
     return Check(
-        name=name, found="", ailments=(Ailment(message="no node is ready: nothing can start", fix=fix),)
+        name=name, found="", problems=(Problem(message="no node is ready: nothing can start", fix=fix),)
     )
 
 
@@ -157,12 +213,12 @@ def _is_ready(node: Mapping[str, Any]) -> bool:
 
 
 def deletions(facts: Facts) -> Check:
-    """Nothing is being deleted for longer than stopping its work may take."""
+    """No deletion takes longer than stopping the work may take."""
     name = "deletions"
     bound = facts.cancel_bound + GRACE_PERIOD
     groups = (facts.runs, facts.toolruns, facts.agentruns, facts.jobs, facts.pods)
-    ailments = [
-        Ailment(
+    problems = [
+        Problem(
             subject=_object_label(item),
             message=f"deletion pending for {age(since, facts.now)}, blocked by "
             f"{', '.join(item['metadata'].get('finalizers') or ()) or 'no finalizer'}",
@@ -172,7 +228,7 @@ def deletions(facts: Facts) -> Check:
         for item in group or ()
         if (since := _time(item["metadata"].get("deletionTimestamp"))) and facts.now - since > bound
     ]
-    return Check(name=name, found="none stuck", ailments=tuple(ailments))
+    return Check(name=name, found="none stuck", problems=tuple(problems))
 
 
 def _finalizer_fix(obj: Mapping[str, Any]) -> str:
@@ -193,13 +249,13 @@ def _finalizer_fix(obj: Mapping[str, Any]) -> str:
 
 
 def orphans(facts: Facts) -> Check:
-    """Every Job of ours belongs to a child that is still there."""
+    """Every Job of Jangar belongs to an existing child."""
     name = "orphaned work"
     if facts.jobs is None or facts.toolruns is None or facts.agentruns is None:
         return _skipped(facts, name, "jobs", "toolruns", "agentruns")
     known = {toolrun["metadata"]["uid"] for toolrun in (*facts.toolruns, *facts.agentruns)}
-    ailments = [
-        Ailment(
+    problems = [
+        Problem(
             subject=_object_label(job),
             message="its ToolRun or AgentRun no longer exists",
             fix=f"kubectl delete job {job['metadata']['name']} -n {job['metadata']['namespace']}",
@@ -210,16 +266,16 @@ def orphans(facts: Facts) -> Check:
         and _is_old(job, facts.now)
         and not job["metadata"].get("deletionTimestamp")
     ]
-    return Check(name=name, found="none", ailments=tuple(ailments))
+    return Check(name=name, found="none", problems=tuple(problems))
 
 
 def waiting(facts: Facts) -> Check:
-    """No run waits for something that does not come by itself."""
+    """No run waits for something that needs an action."""
     name = "runs that wait"
     if facts.runs is None:
         return _skipped(facts, name, "runs")
-    ailments = [
-        Ailment(
+    problems = [
+        Problem(
             subject=_step_of_run(run) or _object_label(run),
             message=f"waiting for {age(_time(run['metadata']['creationTimestamp']), facts.now)}: {_why(run)}",
             fix=_suggested_fix(run),
@@ -228,7 +284,7 @@ def waiting(facts: Facts) -> Check:
         if _pod_cannot_start(run) or (_waits_unexpectedly(run) and _is_old(run, facts.now))
     ]
     live = sum(1 for run in facts.runs if _phase(run) not in TERMINAL)
-    return Check(name=name, found=f"none; {counted(live, 'live run')}", ailments=tuple(ailments))
+    return Check(name=name, found=f"none; {counted(live, 'live run')}", problems=tuple(problems))
 
 
 def _step_of_run(obj: Mapping[str, Any]) -> str:
@@ -241,7 +297,7 @@ def _step_of_run(obj: Mapping[str, Any]) -> str:
 
 
 def _pod_cannot_start(obj: Mapping[str, Any]) -> bool:
-    """Whether its pod waits for an image, a Secret, a node or the like: nobody needs patience to see that."""
+    """Whether its pod waits for an image, a Secret, a node or the like, which is reported at once."""
     return _phase(obj) not in TERMINAL and (obj.get("status") or {}).get("reason") in POD_CAUSES
 
 
@@ -306,5 +362,3 @@ CHECKS: Final[tuple[Callable[[Facts], Check], ...]] = (
     orphans,
     waiting,
 )
-
-__all__ = ["CHECKS", "Objects", "examined"]

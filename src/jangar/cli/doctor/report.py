@@ -1,9 +1,9 @@
-"""What the doctor says: lines for people, JSON for scripts. Pure."""
+"""Formats the results of the checks: lines for people, JSON for scripts. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from jangar.cli.doctor.facts import Check, Facts
+from jangar.cli.doctor.checks import Check, Facts
 from jangar.cli.terminal import printable
 from jangar.cli.wording import counted
 
@@ -11,40 +11,40 @@ MAX_COUNT = 10
 
 
 def lines(facts: Facts, checks: Sequence[Check]) -> list[str]:
-    """A line a check, and below it what is wrong and what to do."""
+    """A line per check, and below it each problem with its fix."""
     wide = max(len(item.name) for item in checks)
-    reported = [f"ok    {'API':<{wide}}  {facts.server}"]
+    output = [f"ok    {'API':<{wide}}  {facts.server}"]
     for check in checks:
         if check.skipped:
-            reported.append(f"?     {check.name:<{wide}}  not checked: {check.skipped}")
-        elif not check.ailments:
-            reported.append(f"ok    {check.name:<{wide}}  {check.found}")
+            output.append(f"?     {check.name:<{wide}}  not checked: {check.skipped}")
+        elif not check.problems:
+            output.append(f"ok    {check.name:<{wide}}  {check.found}")
         else:
-            reported += _problem_lines(check, wide)
-    count = sum(len(item.ailments) for item in checks)
-    reported.append(counted(count, "problem") if count else "no problems")
-    return [printable(line) for line in reported]
+            output += _problem_lines(check, wide)
+    count = sum(len(item.problems) for item in checks)
+    output.append(counted(count, "problem") if count else "no problems")
+    return [printable(line) for line in output]
 
 
 def _problem_lines(check: Check, wide: int) -> list[str]:
-    reported = []
-    for ailment in check.ailments[:MAX_COUNT]:
-        about = f"{ailment.subject}: " if ailment.subject else ""
-        reported += [
-            f"WRONG {check.name:<{wide}}  {about}{ailment.message}",
-            f"{'':<{wide + 8}}fix: {ailment.fix}",
+    output = []
+    for problem in check.problems[:MAX_COUNT]:
+        about = f"{problem.subject}: " if problem.subject else ""
+        output += [
+            f"WRONG {check.name:<{wide}}  {about}{problem.message}",
+            f"{'':<{wide + 8}}fix: {problem.fix}",
         ]
-    if len(check.ailments) > MAX_COUNT:
-        reported.append(f"WRONG {check.name:<{wide}}  … {len(check.ailments) - MAX_COUNT:,} more")
-    return reported
+    if len(check.problems) > MAX_COUNT:
+        output.append(f"WRONG {check.name:<{wide}}  … {len(check.problems) - MAX_COUNT:,} more")
+    return output
 
 
 def unreachable_document(message: str) -> dict[str, Any]:
-    """The document of an API that does not answer: one check, of which nothing but that is known."""
-    said, _, fix = message.removesuffix(")").rpartition(" (") if message.endswith(")") else (message, "", "")
+    """The document for an API that does not respond."""
+    text, _, fix = message.removesuffix(")").rpartition(" (") if message.endswith(")") else (message, "", "")
     problem = {
         "subject": None,
-        "message": said,
+        "message": text,
         "fix": fix or "run jangar up to start an API on this machine",
     }
     return {
@@ -57,15 +57,15 @@ def unreachable_document(message: str) -> dict[str, Any]:
 def document(facts: Facts, checks: Sequence[Check]) -> dict[str, Any]:
     return {
         "server": facts.server,
-        "healthy": not any(item.ailments for item in checks),
+        "healthy": not any(item.problems for item in checks),
         "checks": [
             {
                 "name": check.name,
                 "found": check.found,
                 "skipped": check.skipped or None,
                 "problems": [
-                    {"subject": ailment.subject or None, "message": ailment.message, "fix": ailment.fix}
-                    for ailment in check.ailments
+                    {"subject": problem.subject or None, "message": problem.message, "fix": problem.fix}
+                    for problem in check.problems
                 ],
             }
             for check in checks

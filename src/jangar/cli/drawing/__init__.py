@@ -1,1 +1,1 @@
-"""Draws graphs as text. Pure: a graph in, lines out. Imports: jangar.domain, jangar.api."""
+"""Draws graphs as text. Pure: a graph in, lines out."""

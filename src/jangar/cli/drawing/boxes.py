@@ -1,17 +1,242 @@
-"""The layered drawing: boxes from top to bottom, joined by lines that never run into each other.
+"""Draws a graph as boxes in layers, joined by lines that never run into each other; large graphs as a list.
 
-Targets that need exactly the same steps share one line (a bus), and every box has one line coming in. So a line
-can be followed without doubt: what meets belongs together, what crosses does not.
+Targets that need exactly the same steps share one line (a bus), and every box has one incoming line. So lines that meet
+belong together, and lines that cross do not. An edge that passes levels runs through waypoints there. Lines of one net
+join where they meet; lines of different nets cross, and the crossing shows the vertical one.
 """
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import IntFlag
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from jangar.cli.drawing.canvas import Canvas
 from jangar.cli.drawing.dag import Dag
-from jangar.cli.drawing.layout import Node, layers_of
+
+
+class _Side(IntFlag):
+    UP = 1
+    DOWN = 2
+    LEFT = 4
+    RIGHT = 8
+
+
+_UP, _DOWN, _LEFT, _RIGHT = (int(side) for side in _Side)
+_GLYPHS: Final = {
+    _UP | _DOWN: "│",
+    _LEFT | _RIGHT: "─",
+    _DOWN | _RIGHT: "┌",
+    _DOWN | _LEFT: "┐",
+    _UP | _RIGHT: "└",
+    _UP | _LEFT: "┘",
+    _UP | _DOWN | _RIGHT: "├",
+    _UP | _DOWN | _LEFT: "┤",
+    _DOWN | _LEFT | _RIGHT: "┬",
+    _UP | _LEFT | _RIGHT: "┴",
+    _UP | _DOWN | _LEFT | _RIGHT: "┼",
+    _UP: "│",
+    _DOWN: "│",
+    _LEFT: "─",
+    _RIGHT: "─",
+}
+ASCII: Final = str.maketrans("│─┌┐└┘├┤┬┴┼▼", "|-" + 9 * "+" + "v")
+
+
+class Canvas:
+    """A grid of characters that grows as needed."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[int, int], str] = {}
+        self._sides: dict[tuple[int, int], dict[int, int]] = {}
+
+    def write(self, row: int, column: int, text: str) -> None:
+        for place, char in enumerate(text):
+            self._texts[row, column + place] = char
+
+    def vertical(self, net: int, column: int, top: int, bottom: int) -> None:
+        for row in range(top, bottom + 1):
+            self._add(net, row, column, (_UP if row > top else 0) | (_DOWN if row < bottom else 0))
+
+    def horizontal(self, net: int, row: int, left: int, right: int) -> None:
+        for column in range(left, right + 1):
+            self._add(net, row, column, (_LEFT if column > left else 0) | (_RIGHT if column < right else 0))
+
+    def _add(self, net: int, row: int, column: int, sides: int) -> None:
+        nets = self._sides.setdefault((row, column), {})
+        nets[net] = nets.get(net, 0) | sides
+
+    def lines(self) -> list[str]:
+        cells = {place: _glyph(nets) for place, nets in self._sides.items()} | self._texts
+        height = max((row for row, _ in cells), default=-1) + 1
+        grid: list[list[str]] = [[] for _ in range(height)]
+        for (row, column), char in cells.items():
+            line = grid[row]
+            line.extend(" " * (column + 1 - len(line)))
+            line[column] = char
+        return ["".join(line).rstrip() for line in grid]
+
+
+def _glyph(nets: dict[int, int]) -> str:
+    if len(nets) > 1:
+        return "│"
+    return _GLYPHS.get(next(iter(nets.values())), " ")
+
+
+_SWEEPS: Final = 4
+_GAP: Final = 2
+_FRAME: Final = 4
+"""Columns of a box in addition to its name."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A box, or a waypoint (`name` is None) of an edge that passes its level."""
+
+    name: str | None
+    level: int
+    up: list["Node"] = field(default_factory=list)
+    down: list["Node"] = field(default_factory=list)
+    width: int = 1
+    center: int = 0
+
+    @property
+    def left(self) -> int:
+        return self.center - self.width // 2
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def layers_of(dag: Dag) -> list[list[Node]]:
+    """The nodes of each level from left to right, with their columns."""
+    layers = _linked(dag)
+    for _ in range(_SWEEPS):
+        _order(layers, down=True)
+        _order(layers, down=False)
+    for layer in layers:
+        for node in layer:
+            node.width = _width(node)
+    for layer in layers:
+        _place(layer, [0.0] * len(layer))
+    for _ in range(_SWEEPS):
+        for layer in layers[1:]:
+            _place(layer, [_mean(node.up, node.center) for node in layer])
+        for layer in reversed(layers[:-1]):
+            _place(layer, [_mean(node.down, node.center) for node in layer])
+    margin = min((node.left for layer in layers for node in layer), default=0)
+    for layer in layers:
+        for node in layer:
+            node.center -= margin
+    return layers
+
+
+def _linked(dag: Dag) -> list[list[Node]]:
+    nodes = [Node(name, level) for name, level in zip(dag.graph.names, dag.levels, strict=True)]
+    layers: list[list[Node]] = [[nodes[index] for index in row] for row in dag.by_level]
+    for index, node in enumerate(nodes):
+        tail = [node]
+        for dependent in sorted(dag.graph.dependents[index], key=lambda item: dag.levels[item]):
+            target = nodes[dependent]
+            while tail[-1].level < target.level - 1:
+                waypoint = Node(None, tail[-1].level + 1)
+                layers[waypoint.level].append(waypoint)
+                _join(tail[-1], waypoint)
+                tail.append(waypoint)
+            _join(tail[target.level - 1 - node.level], target)
+    return layers
+
+
+def _join(above: Node, below: Node) -> None:
+    above.down.append(below)
+    below.up.append(above)
+
+
+def _order(layers: list[list[Node]], *, down: bool) -> None:
+    """Each node near the middle of its neighbours; equals keep their order, so list order decides at last."""
+    for layer in layers if down else reversed(layers):
+        places = {node: place for row in layers for place, node in enumerate(row)}
+        middle = {node: _middle(node.up if down else node.down, places) for node in layer}
+        known = {
+            node: place if (place := middle[node]) is not None else float(places[node]) for node in layer
+        }
+        layer.sort(key=lambda node: known[node])
+
+
+def _middle(nodes: Sequence[Node], places: dict[Node, int]) -> float | None:
+    return sum(places[node] for node in nodes) / len(nodes) if nodes else None
+
+
+def bus_count(node: Node) -> int:
+    """How many lines leave the node downward: targets that need exactly the same share one."""
+    return len({frozenset(target.up) for target in node.down})
+
+
+def _width(node: Node) -> int:
+    """Odd, so that there is a middle, and wide enough for the lines that leave."""
+    lines = bus_count(node)
+    if node.name is None:
+        return max(1, 2 * lines - 1)
+    width = max(len(node.name) + _FRAME, 2 * lines + 1)
+    return width + 1 - width % 2
+
+
+def _mean(nodes: Sequence[Node], otherwise: int) -> float:
+    return sum(node.center for node in nodes) / len(nodes) if nodes else float(otherwise)
+
+
+def _place(layer: list[Node], wanted: list[float]) -> None:
+    """As near as possible to the wanted columns without touching: least squares by pooling neighbours."""
+    offsets, offset = [], 0
+    for index, node in enumerate(layer):
+        if index:
+            before = layer[index - 1]
+            offset += before.width - before.width // 2 + _GAP + node.width // 2
+        offsets.append(offset)
+    pools: list[tuple[float, int]] = []
+    for want, shift in zip(wanted, offsets, strict=True):
+        pools.append((want - shift, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (late, many), (early, more) = pools.pop(), pools.pop()
+            pools.append(((late * many + early * more) / (many + more), many + more))
+    columns = [value for value, many in pools for _ in range(many)]
+    for node, column, shift in zip(layer, columns, offsets, strict=True):
+        node.center = round(column) + shift
+
+
+_NAME_COLUMN: Final = 32
+_MIN_WIDTH: Final = 20
+
+
+def listing(dag: Dag, *, width: int) -> list[str]:
+    """A line per step, by level, with its dependencies. Names are never broken."""
+    names = dag.graph.names
+    margin = len(str(len(dag.by_level))) + 2
+    column = min(max(map(len, names), default=0), _NAME_COLUMN)
+    lines: list[str] = []
+    for level, row in enumerate(dag.by_level, start=1):
+        for place, index in enumerate(row):
+            head = (str(level) if place == 0 else "").ljust(margin) + names[index]
+            needs = ", ".join(names[need] for need in dag.graph.needs[index])
+            if not needs:
+                lines.append(head)
+                continue
+            lines.extend(_line(head, f"after {needs}", margin + column + 2, width))
+    return lines
+
+
+def _line(head: str, tail: str, column: int, width: int) -> list[str]:
+    room = max(width - column, _MIN_WIDTH)
+    wrapped = textwrap.wrap(tail, room, break_long_words=False, break_on_hyphens=False)
+    indent = " " * column
+    rest = [f"{indent}{item}" for item in wrapped]
+    if len(head) + 2 > column:
+        return [head, *rest]
+    return [head.ljust(column) + wrapped[0], *rest[1:]]
+
 
 MAX_STEPS: Final = 60
 MAX_LEVELS: Final = 30
@@ -20,7 +245,7 @@ _BOX_ROWS: Final = 3
 
 @dataclass(slots=True)
 class _Bus:
-    """One line: from all of its sources to all of its targets. Ports are columns."""
+    """A line from all of its sources to all of its targets. Ports are columns."""
 
     sources: dict[Node, int] = field(default_factory=dict)
     targets: list[Node] = field(default_factory=list)
@@ -40,7 +265,7 @@ class _Bus:
 
 
 def boxes(dag: Dag, *, width: int) -> list[str] | None:
-    """The drawing, or None if it would be too large to be read or wider than `width`."""
+    """The drawing, or None if it would be too large to read or wider than `width`."""
     if len(dag.graph.names) > MAX_STEPS or len(dag.by_level) > MAX_LEVELS:
         return None
     layers = layers_of(dag)
@@ -65,7 +290,7 @@ def boxes(dag: Dag, *, width: int) -> list[str] | None:
 
 
 def _buses(layer: list[Node]) -> list[_Bus]:
-    """The lines that leave a layer, with a port of its own for each at every source."""
+    """The lines that leave a layer; each has its own port at every source."""
     by_needs: dict[frozenset[Node], _Bus] = {}
     for node in layer:
         for target in node.down:
@@ -81,11 +306,11 @@ def _buses(layer: list[Node]) -> list[_Bus]:
 
 
 def _give_rows(buses: list[_Bus]) -> bool:
-    """A row for each line that bends. False if lines would have to run over each other."""
+    """Assign a row to each line that bends. False if lines would overlap."""
     bent = [bus for bus in buses if not bus.is_straight]
     sorter: TopologicalSorter[int] = TopologicalSorter()
     for number, bus in enumerate(bent):
-        # Where one line leaves above the place at which another arrives, it must bend first.
+        # A line that leaves above the arrival of another must bend first.
         arrivals = {node.center for node in bus.targets}
         above = (n for n, item in enumerate(bent) if n != number and arrivals & set(item.sources.values()))
         sorter.add(number, *above)
@@ -139,7 +364,7 @@ def _draw_bus(canvas: Canvas, bus: _Bus, net: int, top: int, end: int) -> None:
 
 
 def _draw_waypoints(canvas: Canvas, layer: list[Node], buses: list[_Bus], first_net: int, top: int) -> None:
-    """A waypoint's line passes its level, and parts at the bottom if several lines leave."""
+    """Draw the lines that pass through waypoints; they split at the bottom if several lines leave."""
     for node in layer:
         if node.name is not None:
             continue

@@ -1,4 +1,4 @@
-"""What a drawing shows of an orchestration: its steps, what each needs, and how deep each stands."""
+"""The graph of an orchestration for drawings: its steps, their dependencies and levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from jangar.domain.orchestration.graph import Graph
 
 @dataclass(frozen=True, kw_only=True)
 class Dag:
-    """One graph to draw."""
+    """A graph to draw."""
 
     kind: str
     name: str
@@ -21,11 +21,11 @@ class Dag:
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
-        """For each step the longest way to it from a root, counted in steps."""
-        found = [0] * len(self.graph.names)
+        """The length of the longest path from a root to each step, counted in steps."""
+        levels = [0] * len(self.graph.names)
         for index in self.graph.order:
-            found[index] = max((found[need] + 1 for need in self.graph.needs[index]), default=0)
-        return tuple(found)
+            levels[index] = max((levels[need] + 1 for need in self.graph.needs[index]), default=0)
+        return tuple(levels)
 
     @cached_property
     def by_level(self) -> tuple[tuple[int, ...], ...]:
@@ -37,7 +37,7 @@ class Dag:
 
     @property
     def title(self) -> str:
-        """One line above a drawing."""
+        """The line above a drawing."""
         steps = counted(len(self.graph.names), "step")
         levels = counted(len(self.by_level), "level")
         how = "one after another" if self.mode is ExecutionMode.SEQUENTIAL else f"in {levels}"

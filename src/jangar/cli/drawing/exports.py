@@ -1,4 +1,4 @@
-"""Graphs for other tools: Mermaid, Graphviz and JSON. Every name is escaped; identifiers are our own."""
+"""Exports graphs as Mermaid, Graphviz and JSON. Every name is escaped; node identifiers are generated."""
 
 import re
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ def _mermaid_graph(dag: Dag, prefix: str) -> list[str]:
 
 
 def _mermaid_text(text: str) -> str:
-    """Mermaid's entity codes for whatever could end the text or be read as markup."""
-    return re.sub(r"[^A-Za-z0-9 _./-]", lambda found: f"#{ord(found[0])};", text)
+    """The text with Mermaid entity codes for characters that could end it or be read as markup."""
+    return re.sub(r"[^A-Za-z0-9 _./-]", lambda match: f"#{ord(match[0])};", text)
 
 
 def dot(dags: Sequence[Dag]) -> list[str]:
@@ -49,7 +49,7 @@ def _dot_text(text: str) -> str:
 
 
 def as_json(dags: Sequence[Dag]) -> dict[str, Any]:
-    """The graphs as values for scripts."""
+    """The graphs as JSON values."""
     return {"graphs": [_json_graph(dag) for dag in dags]}
 
 

@@ -1,1 +1,1 @@
-"""A run while it goes on: read as it changes, shown as a tree or as lines, and left, cancelled or waited for."""
+"""Follows a run: reads it as it changes, shows it as a tree or as lines, and lets the user detach or cancel."""

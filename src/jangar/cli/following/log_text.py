@@ -1,4 +1,4 @@
-"""What the last lines of a log say to a person: the text of JSON events that agents write, other lines as they are.
+"""Extracts readable text from log lines: the text of JSON events that agents write, other lines as they are.
 
 Knows the events of Claude Code, Codex, OpenCode and Gemini CLI, and the usual fields of structured logs. Pure.
 """
@@ -9,18 +9,18 @@ from typing import Any, Final
 import orjson
 
 TEXT_FIELDS: Final = ("message", "msg", "text", "event")
-"""Where structured logs keep their text."""
+"""Fields in which structured logs have their text."""
 INPUT_FIELDS: Final = ("command", "file_path", "path", "pattern", "query", "url", "description")
-"""What says most about a call of a tool."""
+"""The input that describes a tool call best, in order of preference."""
 
 
 def last_text(lines: Sequence[str]) -> str:
-    """The text of the last line that has any; empty if none has. JSON is never returned as it is."""
+    """The text of the last line that has any; empty if none has. Never returns JSON."""
     return next((text for line in reversed(lines) if (text := line_text(line))), "")
 
 
 def line_text(line: str) -> str:
-    """One line as a person would read it; empty for an event without text and for JSON that was cut."""
+    """The readable text of one line; empty for an event without text and for truncated JSON."""
     shown = line.strip()
     if not is_json(shown):
         return line.rstrip()
@@ -33,7 +33,7 @@ def line_text(line: str) -> str:
 
 
 def is_json(line: str) -> bool:
-    """Whether it looks like one JSON object, whole or cut."""
+    """Whether it looks like a JSON object, complete or truncated."""
     return line.startswith(('{"', "{ "))
 
 
@@ -87,8 +87,8 @@ def _item(item: Mapping[str, Any]) -> str:
 
 def _call(tool: str, given: Any) -> str:
     values = given if isinstance(given, Mapping) else {}
-    reported = _first_text(values, INPUT_FIELDS)
-    return f"{tool}: {reported.strip().splitlines()[0]}" if reported.strip() else tool
+    text = _first_text(values, INPUT_FIELDS).strip()
+    return f"{tool}: {text.splitlines()[0]}" if text else tool
 
 
 def _first_text(values: Mapping[str, Any], names: Sequence[str]) -> str:

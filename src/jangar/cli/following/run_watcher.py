@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from jangar.api.phases import StepKind
 from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.following.tree import Seen
+from jangar.cli.following.tree import RunSnapshot
 from jangar.cli.runs.reading import RUNS, ReadRun, read_object
 from jangar.cli.runs.waiting import changes
 from jangar.domain.orchestration.definition import Definition
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 5
 MAX_NESTED: Final = 200
-"""Nested runs that are looked into; beyond, their steps are shown as one line each."""
-QUIET: Final = 5.0
-"""Seconds without news after which it is asked whether the API is still there."""
-LOOK_AGAIN: Final = 1.0
-MAX_SILENCE: Final = 60.0
-MIN_PAUSE: Final = 0.05
-RESTING: Final = 3.0
-"""So many times as long as a look took is waited before the next: a big run does not keep a core busy."""
+"""Nested runs that are read; steps with further ones are shown as one line."""
+QUIET_SECONDS: Final = 5.0
+"""Time without changes after which a request checks that the API still responds."""
+RETRY_SECONDS: Final = 1.0
+MAX_SILENCE_SECONDS: Final = 60.0
+MIN_PAUSE_SECONDS: Final = 0.05
+PAUSE_FACTOR: Final = 3.0
+"""Pause after a read, as a multiple of its duration: following a large run must not keep a core busy."""
 
 
 class RunReader:
-    """Reads a run again and again, remembering what cannot change: pinned definitions and runs that are over."""
+    """Reads a run repeatedly and caches what cannot change: pinned definitions and ended runs."""
 
     def __init__(self, client: "Client") -> None:
         self._client = client
         self._definitions: dict[str, Definition] = {}
-        self._over: dict[str, Seen] = {}
+        self._over: dict[str, RunSnapshot] = {}
         self._views: dict[str, ReadRun] = {}
         self._left = MAX_NESTED
 
-    async def seen(self, obj: "Obj") -> Seen:
+    async def read(self, obj: "Obj") -> RunSnapshot:
         self._left = MAX_NESTED
-        return await self._seen(obj, MAX_DEPTH)
+        return await self._read(obj, MAX_DEPTH)
 
-    async def _seen(self, obj: "Obj", depth: int) -> Seen:
+    async def _read(self, obj: "Obj", depth: int) -> RunSnapshot:
         uid = obj["metadata"]["uid"]
         if uid in self._over:
             return self._over[uid]
@@ -59,49 +59,49 @@ class RunReader:
             if (obj.get("status") or {}).get("snapshotRef"):
                 self._definitions[uid] = read.view.definition
         elif not is_over(obj):
-            # Its pages are being written: what was seen a moment ago is better than nothing.
+            # Its pages are being written: show the previous state.
             read = self._views.get(uid, read)
         inside = await self._inside(read, depth) if depth else {}
-        seen = Seen(read=read, inside=inside)
-        if is_over(obj) and all(is_over(dict(item.read.obj)) for item in inside.values()):
-            self._over[uid] = seen
-        return seen
+        snapshot = RunSnapshot(read=read, inside=inside)
+        if is_over(obj) and all(is_over(dict(nested.read.obj)) for nested in inside.values()):
+            self._over[uid] = snapshot
+        return snapshot
 
-    async def _inside(self, read: ReadRun, depth: int) -> dict[str, Seen]:
-        found: dict[str, Seen] = {}
+    async def _inside(self, read: ReadRun, depth: int) -> dict[str, RunSnapshot]:
+        nested: dict[str, RunSnapshot] = {}
         for state in read.record.steps:
             if state.kind is not StepKind.SUB_ORCHESTRATION or not state.child or self._left <= 0:
                 continue
             self._left -= 1
             known = self._over.get(state.child_uid or "")
             if known is not None:
-                found[state.name] = known
+                nested[state.name] = known
                 continue
             with contextlib.suppress(NotFound):
                 child = await self._client.get(RUNS, state.child, read.identity.namespace)
-                found[state.name] = await self._seen(child, depth - 1)
-        return found
+                nested[state.name] = await self._read(child, depth - 1)
+        return nested
 
 
-async def watch_run(session: "Session", obj: "Obj", *, tick: float) -> AsyncGenerator[Seen]:
-    """The run as it is, again after every change and at least every `tick` seconds, last when it is over.
+async def watch_run(session: "Session", obj: "Obj", *, tick: float) -> AsyncGenerator[RunSnapshot]:
+    """Snapshots of the run: after every change and at least every `tick` seconds, until it ends.
 
-    Raises Failure if the run is deleted, and what the API says if it does not answer for long.
+    Raises Failure if the run is deleted, and the error of the API if it does not respond for a minute.
     """
     reader, latest, heartbeat = RunReader(session.client), _Latest(obj), _Heartbeat(session.client)
     watching = asyncio.ensure_future(_watch(session, latest))
-    seen: Seen | None = None
+    snapshot: RunSnapshot | None = None
     try:
         while True:
             began, now = time.monotonic(), latest.take()
-            await heartbeat.beat(latest, is_news=now is not None)
-            if now is not None or seen is None or seen.inside:
-                seen = await _read(reader, latest.obj) or seen
-            if seen is not None:
-                yield replace(seen, silence=heartbeat.silence)
-                if is_over(dict(seen.read.obj)):
+            await heartbeat.beat(latest, has_changed=now is not None)
+            if now is not None or snapshot is None or snapshot.inside:
+                snapshot = await _read(reader, latest.obj) or snapshot
+            if snapshot is not None:
+                yield replace(snapshot, silence=heartbeat.silence)
+                if is_over(dict(snapshot.read.obj)):
                     return
-            await asyncio.sleep(max((time.monotonic() - began) * RESTING, MIN_PAUSE))
+            await asyncio.sleep(max((time.monotonic() - began) * PAUSE_FACTOR, MIN_PAUSE_SECONDS))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(tick):
                     await latest.changed.wait()
@@ -114,14 +114,14 @@ async def watch_run(session: "Session", obj: "Obj", *, tick: float) -> AsyncGene
 
 
 class _Latest:
-    """The newest object, and whether it was looked at."""
+    """The newest version of the object, and whether it was read since it changed."""
 
     def __init__(self, obj: "Obj") -> None:
         self.obj = obj
         self.changed = asyncio.Event()
         self.changed.set()
 
-    def tell(self, obj: "Obj") -> None:
+    def set(self, obj: "Obj") -> None:
         self.obj = obj
         self.changed.set()
 
@@ -133,52 +133,54 @@ class _Latest:
 
 
 class _Heartbeat:
-    """Whether the API still answers: a watch that waits for it to come back says nothing."""
+    """Checks that the API still responds: a watch that reconnects reports nothing."""
 
     def __init__(self, client: "Client") -> None:
         self._client = client
-        self._answered = self._asked = time.monotonic()
+        self._last_response = self._last_request = time.monotonic()
         self.silence = timedelta(0)
-        """How long it has not answered; nothing while it does."""
+        """How long the API has not responded; zero while it does."""
 
-    async def beat(self, latest: _Latest, *, is_news: bool) -> None:
-        """Asks now and then while there is no news; raises what refuses after a while."""
+    async def beat(self, latest: _Latest, *, has_changed: bool) -> None:
+        """Send a request if there was no change for a while; raises the error after a minute of failures."""
         now = time.monotonic()
-        if is_news:
-            self._answered, self.silence = now, timedelta(0)
-        elif now - max(self._answered, self._asked) >= (LOOK_AGAIN if self.silence else QUIET):
-            self._asked = now
+        if has_changed:
+            self._last_response, self.silence = now, timedelta(0)
+        elif now - max(self._last_response, self._last_request) >= (
+            RETRY_SECONDS if self.silence else QUIET_SECONDS
+        ):
+            self._last_request = now
             try:
                 meta = latest.obj["metadata"]
-                found = await self._client.get(RUNS, meta["name"], meta["namespace"])
+                run = await self._client.get(RUNS, meta["name"], meta["namespace"])
             except Exception as error:
-                if not is_transient(error) or now - self._answered > MAX_SILENCE:
+                if not is_transient(error) or now - self._last_response > MAX_SILENCE_SECONDS:
                     raise
-                self.silence = timedelta(seconds=now - self._answered)
+                self.silence = timedelta(seconds=now - self._last_response)
             else:
-                self._answered, self.silence = now, timedelta(0)
-                if found["metadata"]["uid"] == meta["uid"]:
-                    latest.tell(found)
+                self._last_response, self.silence = now, timedelta(0)
+                if run["metadata"]["uid"] == meta["uid"]:
+                    latest.set(run)
 
 
 async def _watch(session: "Session", latest: _Latest) -> None:
-    """Ends when the run is gone."""
+    """Update the latest object; returns when the run is deleted."""
     meta = latest.obj["metadata"]
-    found = changes(session.client, RUNS, meta["namespace"], name=meta["name"], known=[latest.obj])
+    watched = changes(session.client, RUNS, meta["namespace"], name=meta["name"], known=[latest.obj])
     try:
-        async with aclosing(found) as each_change:
-            async for kind, obj in each_change:
+        async with aclosing(watched) as events:
+            async for kind, obj in events:
                 if kind == "DELETED" or obj["metadata"]["uid"] != meta["uid"]:
                     return
-                latest.tell(obj)
+                latest.set(obj)
     finally:
         latest.changed.set()
 
 
-async def _read(reader: RunReader, obj: "Obj") -> Seen | None:
-    """None if the API does not answer just now."""
+async def _read(reader: RunReader, obj: "Obj") -> RunSnapshot | None:
+    """A snapshot, or None if the API does not respond."""
     try:
-        return await reader.seen(obj)
+        return await reader.read(obj)
     except Exception as error:
         if not is_transient(error):
             raise

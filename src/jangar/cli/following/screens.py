@@ -1,40 +1,166 @@
-"""Where a followed run is shown: a tree that is redrawn on a terminal, or plain lines anywhere else."""
+"""The terminal of a followed run: a redrawn tree or plain lines, and what the user wants after Ctrl-C.
 
+The terminal's settings are always restored.
+"""
+
+import asyncio
+import contextlib
 import os
 import shutil
+import signal
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Protocol
+import termios
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from jangar.cli.following.keyboard import without_echo
-from jangar.cli.following.plain_lines import plain_lines
+from jangar.cli.following.rendering import GLYPHS, PLAIN_GLYPHS, Line, Size, plain_lines, tree_lines
 from jangar.cli.following.tree import Tree
-from jangar.cli.following.tree_lines import GLYPHS, PLAIN_GLYPHS, Line, Size, tree_lines
 from jangar.cli.terminal import can_redraw, has_box_characters, write_lines
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
+ECHO = termios.ECHO
+LINE_BUFFERED = termios.ICANON
+
+
+@contextmanager
+def keys(read: Callable[[str], None]) -> Iterator[None]:
+    """Pass typed keys to `read` immediately, without Enter; an empty text is the end of input."""
+    descriptor, loop = sys.stdin.fileno(), asyncio.get_running_loop()
+    # Discard what was typed before the question.
+    with _without(ECHO | LINE_BUFFERED, termios.TCSAFLUSH):
+        loop.add_reader(descriptor, lambda: read(os.read(descriptor, 16).decode(errors="replace")))
+        try:
+            yield
+        finally:
+            loop.remove_reader(descriptor)
+
+
+@contextmanager
+def without_echo() -> Iterator[None]:
+    """Suppress echo: typed text would corrupt the drawing."""
+    if not _is_foreground():
+        yield
+        return
+    with _without(ECHO):
+        yield
+
+
+@contextmanager
+def _without(flags: int, when: int = termios.TCSADRAIN) -> Iterator[None]:
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    changed = termios.tcgetattr(descriptor)
+    changed[3] &= ~flags
+    termios.tcsetattr(descriptor, when, changed)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _is_foreground() -> bool:
+    """Whether this process is in the foreground: the kernel stops a background process that changes the terminal."""
+    try:
+        return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+class Choice(Enum):
+    """What the user wants after Ctrl-C."""
+
+    CANCEL = "c"
+    DETACH = "d"
+    KEEP_WATCHING = "g"
+
+
+KEYS: Final = {choice.value: choice for choice in Choice}
+QUESTION: Final = "Cancel the run (c), detach (d), or keep watching (g)? "
+END_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """Waits for Ctrl-C and asks what to do. SIGTERM and SIGHUP detach without a question."""
+
+    def __init__(self) -> None:
+        self._interrupted = asyncio.Event()
+        self.must_end = False
+
+    @contextmanager
+    def handling(self) -> Iterator["Interrupts"]:
+        """Handle the signals while the block runs."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupted.set)
+        for end in END_SIGNALS:
+            loop.add_signal_handler(end, self._end)
+        try:
+            yield self
+        finally:
+            for end in (signal.SIGINT, *END_SIGNALS):
+                loop.remove_signal_handler(end)
+
+    def _end(self) -> None:
+        self.must_end = True
+        self._interrupted.set()
+
+    async def next(self) -> None:
+        """Returns at the next Ctrl-C."""
+        await self._interrupted.wait()
+        self._interrupted.clear()
+
+    async def choice(self) -> Choice:
+        """Ask the user; without a terminal, and after a second Ctrl-C, detach."""
+        if self.must_end or not can_ask():
+            return Choice.DETACH
+        pressed: asyncio.Future[Choice] = asyncio.get_running_loop().create_future()
+        again = asyncio.ensure_future(self.next())
+
+        def read(typed: str) -> None:
+            """Ignore other keys; the end of input detaches."""
+            choice = next(
+                (KEYS[key] for key in typed.lower() if key in KEYS), None if typed else Choice.DETACH
+            )
+            if choice is not None and not pressed.done():
+                pressed.set_result(choice)
+
+        with keys(read):
+            sys.stderr.write(QUESTION)
+            sys.stderr.flush()
+            both: set[asyncio.Future[Any]] = {pressed, again}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        again.cancel()
+        choice = pressed.result() if pressed.done() else Choice.DETACH
+        sys.stderr.write(f"{choice.value}\n")
+        return choice
+
+
+def can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
 
 class Screen(Protocol):
-    """Shows trees, one after another."""
+    """Shows a run as trees, one after another."""
 
     tick: float
-    """Seconds after which it wants to show the same run again."""
+    """Seconds after which an unchanged run is shown again."""
     shows_last_lines: bool
-    """Whether it has a place for what the work of a step wrote last."""
+    """Whether it shows the last log line of a step."""
 
     def show(self, tree: Tree) -> None: ...
 
     def pause(self) -> None:
-        """Leave the terminal to somebody else."""
+        """Stop drawing; the terminal is needed for a question."""
 
-    def go_on(self) -> None: ...
+    def resume(self) -> None: ...
 
     def close(self) -> None:
-        """The last tree stays."""
+        """Stop drawing; the last tree stays."""
 
 
 def screen(environment: Mapping[str, str] = os.environ) -> Screen:
@@ -44,7 +170,7 @@ def screen(environment: Mapping[str, str] = os.environ) -> Screen:
 
 
 class LineScreen:
-    """A line a transition."""
+    """Writes a line per transition."""
 
     tick = 0.5
     shows_last_lines = False
@@ -61,14 +187,14 @@ class LineScreen:
     def pause(self) -> None:
         self._is_paused = True
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._is_paused = False
 
     def close(self) -> None: ...
 
 
 class TreeScreen:
-    """One tree, redrawn in place."""
+    """Redraws one tree in place."""
 
     tick = 0.25
     shows_last_lines = True
@@ -92,7 +218,7 @@ class TreeScreen:
         self._is_paused = True
         self.close()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._is_paused = False
         self._draw()
 

@@ -18,26 +18,26 @@ _PHASE_PREFIXES: Final = ("failed ", "skipped: ", "cancelled: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """A run as it was read, with the runs of its steps by the step's name."""
+class RunSnapshot:
+    """A run as it was read, with its nested runs by the name of their step."""
 
     read: ReadRun
-    inside: Mapping[str, "Seen"] = field(default_factory=dict)
+    inside: Mapping[str, "RunSnapshot"] = field(default_factory=dict)
     silence: timedelta = timedelta(0)
-    """How long the API has not answered."""
+    """How long the API has not responded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One step."""
+    """One step of a tree."""
 
     step: StepRow
     allowed: int
-    """How many attempts it may have."""
+    """Maximum number of attempts."""
     child_uid: str | None = None
     inside: "Tree | None" = None
-    said: str = ""
-    """The last line that its work wrote."""
+    last_line: str = ""
+    """The last line in the log of its work."""
 
     @property
     def is_active(self) -> bool:
@@ -47,7 +47,7 @@ class Node:
 
     @property
     def is_ordinary_wait(self) -> bool:
-        """Whether it has not begun for a reason that every step has for a moment."""
+        """Whether it waits for a reason that every step has for a moment."""
         return self.step.phase is StepPhase.PENDING and self.step.reason in ORDINARY_WAITS
 
     @property
@@ -56,7 +56,7 @@ class Node:
 
     @property
     def why(self) -> str:
-        """The words of the rules, without what the phase says already."""
+        """The explanation of the phase, without the words that repeat the phase."""
         step = self.step
         if step.phase is StepPhase.SUCCEEDED and step.sentence == "succeeded":
             return ""
@@ -89,43 +89,45 @@ class Tree:
         return len(self.nodes) or self.row.steps_total
 
 
-def tree_of(seen: Seen, *, now: datetime, said: Mapping[str, str]) -> Tree:
-    """The tree; `said` is the last line of a child's work by the child's uid."""
-    read = seen.read
+def tree_of(snapshot: RunSnapshot, *, now: datetime, last_lines: Mapping[str, str]) -> Tree:
+    """The tree of a run; `last_lines` has the last log line of a child's work by the child's uid."""
+    read = snapshot.read
     if read.view is None:
         row = run_row(read.identity, read.record, now=now)
         counts = Counts.of(read.record.steps).document()
-        return Tree(row=row, at=now, counts=counts, silence=seen.silence)
+        return Tree(row=row, at=now, counts=counts, silence=snapshot.silence)
     detail = run_detail(read.identity, read.view, now=now)
     return Tree(
         row=detail.row,
         at=now,
-        nodes=tuple(_nodes(seen, detail, now=now, said=said)),
+        nodes=tuple(_nodes(snapshot, detail, now=now, last_lines=last_lines)),
         counts=detail.counts,
         outputs=detail.outputs,
         left_behind=detail.left_behind,
-        silence=seen.silence,
+        silence=snapshot.silence,
     )
 
 
-def _nodes(seen: Seen, detail: RunDetail, *, now: datetime, said: Mapping[str, str]) -> Iterator[Node]:
-    view = seen.read.view
+def _nodes(
+    snapshot: RunSnapshot, detail: RunDetail, *, now: datetime, last_lines: Mapping[str, str]
+) -> Iterator[Node]:
+    view = snapshot.read.view
     if view is None:
         return
     for step, state, defined in zip(detail.steps, view.states, view.definition.steps, strict=True):
-        within = seen.inside.get(step.name)
+        nested = snapshot.inside.get(step.name)
         retries = defined.retries if defined.retries is not None else view.in_force.retries
         yield Node(
             step=step,
             allowed=1 + retries,
             child_uid=state.child_uid,
-            inside=tree_of(within, now=now, said=said) if within else None,
-            said=said.get(state.child_uid or "", ""),
+            inside=tree_of(nested, now=now, last_lines=last_lines) if nested else None,
+            last_line=last_lines.get(state.child_uid or "", ""),
         )
 
 
 def _unwrapped(words: str) -> str:
-    """`(NonZeroExit: exit code 3); forgiven` without the brackets that stood behind the phase."""
+    """`(NonZeroExit: exit code 3); forgiven` without the parentheses."""
     if not words.startswith("("):
         return words
     depth = 0
@@ -137,15 +139,15 @@ def _unwrapped(words: str) -> str:
 
 
 def why_of(row: RunRow) -> str:
-    """Reason and message of a run, without what its phase says already."""
-    is_reported = row.reason in {"", str(row.phase)}
-    return row.message if is_reported else f"{row.reason}: {row.message}"
+    """Reason and message of a run; without the reason if it repeats the phase."""
+    repeats_phase = row.reason in {"", str(row.phase)}
+    return row.message if repeats_phase else f"{row.reason}: {row.message}"
 
 
 def each_node(tree: Tree, path: str = "", depth: int = 0) -> Iterator[tuple[str, int, Node]]:
-    """Every step with its path (`deploy/build`) and depth, parents before what is inside them."""
+    """Every step with its path (`deploy/build`) and depth, parents before their nested steps."""
     for node in tree.nodes:
-        here = f"{path}{node.step.name}"
-        yield here, depth, node
+        node_path = f"{path}{node.step.name}"
+        yield node_path, depth, node
         if node.inside is not None:
-            yield from each_node(node.inside, f"{here}/", depth + 1)
+            yield from each_node(node.inside, f"{node_path}/", depth + 1)

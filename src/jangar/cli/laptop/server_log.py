@@ -1,4 +1,4 @@
-"""The log of a laptop's control plane: written to a file of limited size, read from it, followed."""
+"""The log of the local control plane: writes it to a file of limited size, reads its end, follows it."""
 
 import io
 import logging
@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Final
 
 MAX_SIZE: Final = 10 * 1024 * 1024
-LOOK_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 0.2
 
 
 def log_to(path: Path, *, terminal_level: int | None) -> None:
-    """Everything goes to the file; from the level `told` on also to this terminal."""
-    from jangar.telemetry.logs import LineFormatter, configure_logs  # noqa: PLC0415 - heavy
+    """Send the log of this process to the file, and records from `terminal_level` on to stderr as well."""
+    from jangar.processes.lifecycle import configure_logs  # noqa: PLC0415 - heavy
 
     configure_logs()
     root = logging.getLogger()
     terminal = root.handlers[0]
     file = _PrivateFileHandler(path, maxBytes=MAX_SIZE, backupCount=1)
-    file.setFormatter(LineFormatter())
+    file.setFormatter(terminal.formatter)
     root.handlers = [file]
     if terminal_level is not None:
         terminal.setLevel(terminal_level)
@@ -30,7 +30,7 @@ def log_to(path: Path, *, terminal_level: int | None) -> None:
 
 
 class _PrivateFileHandler(RotatingFileHandler):
-    """The owner alone reads what is logged."""
+    """Creates files that only their owner can read."""
 
     def _open(self) -> io.TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -38,14 +38,14 @@ class _PrivateFileHandler(RotatingFileHandler):
 
 
 def tail(path: Path, lines: int) -> list[str]:
-    """The last lines; none if there is no file."""
+    """The last lines; empty if there is no file."""
     if not path.exists():
         return []
     return path.read_text(errors="replace").splitlines()[-lines:] if lines else []
 
 
 def followed(path: Path) -> Iterator[str]:
-    """Every line that comes from now on, also when the file is replaced; ends only with the caller."""
+    """Yields every new line, also after the file is rotated; never ends by itself."""
     file = path.open(errors="replace")
     file.seek(0, 2)
     part = ""
@@ -56,12 +56,12 @@ def followed(path: Path) -> Iterator[str]:
             part = ""
         elif not part:
             sys.stdout.flush()
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
             if _is_replaced(path, file.fileno()):
                 file.close()
                 file = path.open(errors="replace")
         else:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
 
 def _is_replaced(path: Path, descriptor: int) -> bool:

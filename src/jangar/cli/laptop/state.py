@@ -9,55 +9,57 @@ import orjson
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import Phase
 from jangar.controllers.resources import resource_of
-from jangar.processes.laptop_instance import page_address
-from jangar.processes.laptop_state_route import STATE_PATH
+from jangar.processes.data_directory import STATE_PATH, page_address
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
-    from jangar.processes.data_directory import DataDirectory
-    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.data_directory import DataDirectory, Instance
 
 TIMEOUT = 10.0
 OK = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the process itself answers."""
+class LaptopState:
+    """State that the process reports."""
 
     parts: dict[str, list[str]]
     runs: dict[str, int]
     pods: int
 
     @property
-    def is_well(self) -> bool:
+    def is_healthy(self) -> bool:
         return not any(self.parts.values())
 
 
-async def asked(session: "Session") -> Asked:
-    """Its parts, its runs by phase, and its live pods."""
+async def read_state(session: "Session") -> LaptopState:
+    """Read the component health, the runs by phase and the number of live pods."""
     from jangar.processes.laptop_work import live_pods  # noqa: PLC0415 - heavy
 
-    answer = await session.transport.request("GET", STATE_PATH, timeout=TIMEOUT)
+    response = await session.transport.request("GET", STATE_PATH, timeout=TIMEOUT)
     parts = (
-        orjson.loads(answer.body)["parts"] if answer.status == OK else {"api": ["the state endpoint failed"]}
+        orjson.loads(response.body)["parts"]
+        if response.status == OK
+        else {"api": ["the state endpoint failed"]}
     )
     runs = Counter(
         (run.get("status") or {}).get("phase") or Phase.PENDING
         for run in await session.client.list(resource_of(ORCHESTRATION_RUN))
     )
-    return Asked(parts=parts, runs=_in_order(runs), pods=len(await live_pods(session.client)))
+    return LaptopState(parts=parts, runs=_in_order(runs), pods=len(await live_pods(session.client)))
 
 
 def _in_order(runs: Counter[str]) -> dict[str, int]:
     return {str(phase): runs[phase] for phase in Phase if runs[phase]}
 
 
-def document(place: "DataDirectory", instance: "Instance | None", state: Asked | None) -> dict[str, Any]:
-    """For scripts."""
-    found: dict[str, Any] = {"up": bool(instance and instance.is_ready), "dataDir": str(place.directory)}
+def document(
+    place: "DataDirectory", instance: "Instance | None", state: LaptopState | None
+) -> dict[str, Any]:
+    """The state as JSON for scripts."""
+    fields: dict[str, Any] = {"up": bool(instance and instance.is_ready), "dataDir": str(place.directory)}
     if instance is not None:
-        found |= {
+        fields |= {
             "pid": instance.pid,
             "startedAt": instance.started_at or None,
             "version": instance.version or None,
@@ -67,12 +69,12 @@ def document(place: "DataDirectory", instance: "Instance | None", state: Asked |
             "log": str(place.log),
         }
     if state is not None:
-        found |= {"parts": state.parts, "runs": state.runs, "pods": state.pods}
-    return found
+        fields |= {"parts": state.parts, "runs": state.runs, "pods": state.pods}
+    return fields
 
 
-def lines(place: "DataDirectory", instance: "Instance", state: Asked) -> list[str]:
-    """For people."""
+def lines(place: "DataDirectory", instance: "Instance", state: LaptopState) -> list[str]:
+    """The state as lines for people."""
     runs = ", ".join(f"{count:,} {phase}" for phase, count in state.runs.items()) or "none"
     reported = [
         f"jangar {instance.version} is up since {instance.started_at} (process {instance.pid})",

@@ -1,1 +1,1 @@
-"""How answers look: tables for people, JSON, YAML, names and paths for scripts. Knows no kind."""
+"""Output formats: tables for people; JSON, YAML, names and JSONPath for scripts. Knows no kind."""

@@ -1,4 +1,4 @@
-"""What `-o` asks for, and objects in that form."""
+"""The option --output, and objects in the format that it selects."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from jangar.cli.json_text import json_text
 
 
 class Shape(StrEnum):
-    """The forms there are."""
+    """The output formats."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -29,7 +29,7 @@ FORMS = "table, wide, json, yaml, name or jsonpath=PATH"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One of them, with the path if it has one."""
+    """A format; a JSONPath format has a path."""
 
     shape: Shape
     path: str = ""
@@ -43,7 +43,7 @@ class Form:
 
 
 def parse_form(text: str | Form) -> Form:
-    """Raises a usage error that names the forms. The default comes as it is."""
+    """Parse the option; raises a usage error that lists the formats. typer passes the default unparsed."""
     if isinstance(text, Form):
         return text
     if text.startswith(PATH):
@@ -101,7 +101,7 @@ def _path_lines(path: str, value: Any) -> list[str]:
     from picokube.schema import JsonPath, JsonPathError  # noqa: PLC0415 - heavy
 
     try:
-        found = JsonPath.of(path).values(value)
+        values = JsonPath.of(path).values(value)
     except JsonPathError as error:
         raise typer.BadParameter(str(error), param_hint="--output") from error
-    return [item if isinstance(item, str) else json.dumps(item) for item in found]
+    return [item if isinstance(item, str) else json.dumps(item) for item in values]

@@ -1,4 +1,4 @@
-"""Ages and durations in few characters, and reading them back."""
+"""Formats ages and durations in few characters, and parses durations."""
 
 import re
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ def span(duration: timedelta | None) -> str:
     if duration is None:
         return "-"
     seconds = max(duration.total_seconds(), 0.0)
-    if seconds < 10:  # noqa: PLR2004 - below, tenths say something
+    if seconds < 10:  # noqa: PLR2004 - tenths matter only below
         return f"{seconds:.1f}s"
     whole = int(seconds)
     for name, size, below, part in (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
@@ -25,7 +25,7 @@ def span(duration: timedelta | None) -> str:
 
 
 def age(since: datetime | None, now: datetime) -> str:
-    """Whole units: nobody needs tenths of an age."""
+    """An age in whole units."""
     if since is None:
         return "-"
     passed = max(now - since, timedelta(0))
@@ -33,7 +33,7 @@ def age(since: datetime | None, now: datetime) -> str:
 
 
 def parse_span(text: str) -> timedelta:
-    """From `90s`, `5m`, `1h30m`, `2d`; raises ValueError."""
+    """Parse `90s`, `5m`, `1h30m` or `2d`; raises ValueError."""
     if not _TEXT.fullmatch(text):
         raise ValueError(f"{text!r} is not a duration: use for example 90s, 5m, 1h30m or 2d")
     return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in _PART.findall(text)))

@@ -1,24 +1,117 @@
-"""A table as lines. On a terminal every line fits: columns are shortened or left out, and no word breaks."""
+"""Text in columns: tables, and lines of names and values. On a terminal every line fits.
 
+Names are shortened in the middle, sentences at the end or wrapped between words. Columns are shortened or left out.
+"""
+
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import typer
 
-from jangar.cli.output.cells import cell_width, padded, shorten, wrap
 from jangar.cli.terminal import printable
+
+ELLIPSIS: Final = "…"
+
+
+def cell_width(text: str) -> int:
+    """Columns that the text takes on a terminal; wide characters take two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 - ASCII needs no tables
+
+    return cell_len(text)
+
+
+def padded(text: str, width: int) -> str:
+    return text + " " * max(width - cell_width(text), 0)
+
+
+def shorten(text: str, width: int) -> str:
+    """The text in at most `width` cells: a single word loses its middle, a sentence its end."""
+    if cell_width(text) <= width:
+        return text
+    room = max(width - 1, 0)
+    if " " in text:
+        return _head(text, room).rstrip() + ELLIPSIS
+    tail = room // 2
+    return _head(text, room - tail) + ELLIPSIS + (_head(text[::-1], tail)[::-1] if tail else "")
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` cells, broken between words; a longer word is shortened in its middle."""
+    if cell_width(text) <= width:
+        return [text]
+    if text.isascii():
+        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    else:
+        lines = _wrapped_words(text.split(), width)
+    return [shorten(line, width) for line in lines]
+
+
+def _wrapped_words(words: list[str], width: int) -> list[str]:
+    lines = [""]
+    for word in words:
+        longer = f"{lines[-1]} {word}".lstrip()
+        if lines[-1] and cell_width(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _head(text: str, width: int) -> str:
+    if text.isascii():
+        return text[:width]
+    used = 0
+    for at, sign in enumerate(text):
+        used += cell_width(sign)
+        if used > width:
+            return text[:at]
+    return text
+
+
+NAME_WIDTH: Final = 15
+MAX_VALUE: Final = 400
+"""Maximum number of characters of a value."""
+MIN_VALUE: Final = 20
+
+
+def field_lines(fields: Mapping[str, str], *, width: int | None) -> list[str]:
+    """`Name:          value` for each field that is not empty; on a terminal wrapped between words."""
+    lines: list[str] = []
+    for name, value in fields.items():
+        if not value:
+            continue
+        room = None if width is None else max(width - NAME_WIDTH, MIN_VALUE)
+        first, *further = wrap(printable(value), room) if room else [printable(value)]
+        lines.append(f"{name + ':':<{NAME_WIDTH}}{first}")
+        lines += [f"{'':<{NAME_WIDTH}}{line}" for line in further]
+    return lines
+
+
+def value_line(prefix: str, name: str, value: str, *, width: int | None) -> str:
+    """`prefix name=value` in one line; a value that does not fit is truncated, and its length is added."""
+    head = f"{prefix}{printable(name)}="
+    shown = printable(value[: MAX_VALUE + 1])
+    room = MAX_VALUE if width is None else min(max(width - cell_width(head), MIN_VALUE), MAX_VALUE)
+    if len(value) <= MAX_VALUE and cell_width(shown) <= room:
+        return head + shown
+    mark = f" ({len(value):,} characters)"
+    return head + shorten(f"{shown} ", max(room - len(mark), 1)) + mark
+
 
 GAP: Final = 3
 NARROW_GAP: Final = 2
-"""Between the columns of a table that had to be shortened."""
+"""Gap between the columns of a shortened table."""
 MIN_COLUMN: Final = 12
-"""A longer column is not shortened below this while another one may be left out instead."""
+"""Columns are not shortened below this width while an optional column can be left out."""
 MIN_LAST: Final = 24
-"""The same for the last column, which holds sentences."""
+"""The same for the last column, which has sentences."""
 
 NAMES: Final = frozenset({"Name", "Run", "Step"})
-"""Heads of columns that people copy from: shortened only where nothing else helps."""
+"""Columns from which people copy: shortened only as a last resort."""
 
 PHASE_COLORS: Final[Mapping[str, str]] = {
     "Succeeded": "green",
@@ -35,16 +128,16 @@ PHASE_COLORS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Which columns are shown, and how wide each one is. Lines of one layout are aligned."""
+    """The visible columns and their widths. Lines of one layout are aligned."""
 
     shown: tuple[int, ...]
     widths: tuple[int, ...]
     gap: int
     is_fitted: bool
-    """Whether cells are cut to the widths; else they may be longer."""
+    """Whether cells are shortened to the widths."""
 
     def lines(self, cells: Sequence[str], *, color: bool = False, wrapped: bool = False) -> list[str]:
-        """One row; with `wrapped` its last column goes on in further lines instead of being cut."""
+        """The lines of a row; with `wrapped` its last column continues on further lines."""
         texts = [cells[at] for at in self.shown]
         last, width = texts[-1], self.widths[-1]
         further: list[str] = []
@@ -70,9 +163,9 @@ def table(
     wrapped: bool = False,
     optional: Sequence[str] = (),
 ) -> list[str]:
-    """The lines, the head among them. Without a width nothing is cut: scripts read it.
+    """The lines of the table with its head. Without a width nothing is shortened, for scripts.
 
-    `optional` names the heads of columns that may be left out, the first one first.
+    `optional` has the heads of the columns that may be left out, in this order.
     """
     shown = [cleaned(row) for row in rows]
     layout = fit(heads, shown, width=width, optional=optional)
@@ -83,14 +176,14 @@ def table(
 
 
 def cleaned(row: Sequence[str]) -> list[str]:
-    """Cells that cannot steer the terminal; a dash for empty ones."""
+    """Cells without control characters; a dash for empty ones."""
     return [printable(cell) or "-" for cell in row]
 
 
 def fit(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | None, optional: Sequence[str] = ()
 ) -> Layout:
-    """Columns for lines of at most `width` cells: first shortened, then left out, at last shortened further."""
+    """A layout of at most `width` cells: shortens columns, then leaves out optional ones, then shortens further."""
     shown = list(range(len(heads)))
     natural = [max([len(head), *(cell_width(row[at]) for row in rows)]) for at, head in enumerate(heads)]
     rest = sum(natural[:-1]) + GAP * (len(heads) - 1)
@@ -113,7 +206,7 @@ def fit(
 
 
 def _shortened(natural: Sequence[int], room: int, name: int, least: int, least_last: int) -> list[int] | None:
-    """First the last column, then the widest others; names keep up to half the room. None if that is not enough."""
+    """Shorten the last column, then the widest others; names keep up to half the room. None if that is not enough."""
     floors = [min(size, least) for size in natural]
     floors[-1] = min(natural[-1], least_last)
     floors[name] = min(natural[name], room // 2)
@@ -125,7 +218,7 @@ def _shortened(natural: Sequence[int], room: int, name: int, least: int, least_l
 
 
 def _level(natural: Sequence[int], room: int, floors: Sequence[int]) -> list[int] | None:
-    """The widest columns cut to one common width, none below its floor."""
+    """Shorten the widest columns to one common width, none below its floor."""
     for level in range(max(natural), 0, -1):
         widths = [max(min(size, level), floor) for size, floor in zip(natural, floors, strict=True)]
         if sum(widths) <= room:

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from jangar.cli.output.fields import field_lines, value_line
 from jangar.cli.output.spans import age, span
-from jangar.cli.output.table import table
+from jangar.cli.output.table import field_lines, table, value_line
 from jangar.cli.runs.reading import ReadRun
 from jangar.cli.runs.step_data import StepData, data_lines, step_data
 from jangar.domain.conditions import Condition

@@ -6,7 +6,7 @@ from typing import Any, Final
 from jangar.api.phases import Phase
 from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.output.cells import padded, shorten, wrap
+from jangar.cli.output.table import padded, shorten, wrap
 from jangar.cli.runs.reading import ReadRun
 from jangar.cli.runs.step_data import one_step_lines, step_data
 from jangar.cli.terminal import folded, printable

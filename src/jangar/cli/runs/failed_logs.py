@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Final
 
 from jangar.api.phases import StepKind, StepPhase
+from jangar.cli.following.follow import tails_of
 from jangar.cli.following.log_text import line_text
-from jangar.cli.following.show import tails_of
 from jangar.cli.runs.step_logs import logs_of
 from jangar.server.step_logs import source
 from kubekit.client.errors import ApiError

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
 from jangar.cli.following.run_watcher import watch_run
-from jangar.cli.following.tree import Seen
+from jangar.cli.following.tree import RunSnapshot
 from jangar.cli.runs.step_logs import sources
 from jangar.server.step_logs import Source, StepLogs
 
@@ -32,7 +32,7 @@ async def follow_logs(session: "Session", obj: "Obj", step: str, logs: StepLogs,
     await asyncio.gather(*tasks.values())
 
 
-def _started(seen: Seen, step: str) -> list[Source]:
+def _started(seen: RunSnapshot, step: str) -> list[Source]:
     if not seen.read.record.steps:
         return []
     return [source for source in sources(seen, step, None) if source.child_uid is not None]

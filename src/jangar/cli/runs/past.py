@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from jangar.api.kind import VERSION
 from jangar.api.kinds import KINDS
-from jangar.cli.output.fields import field_lines, value_line
 from jangar.cli.output.spans import age, span
-from jangar.cli.output.table import table
+from jangar.cli.output.table import field_lines, table, value_line
 from jangar.cli.runs.step_data import StepData, data_lines, step_data
 from jangar.cli.terminal import printable
 from jangar.domain.times import rfc3339

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from jangar.cli.output.fields import value_line
+from jangar.cli.output.table import value_line
 from jangar.cli.runs.reading import ReadRun
 from jangar.domain.views.step_inputs import step_inputs
 

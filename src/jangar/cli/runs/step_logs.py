@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jangar.cli.following.tree import Seen
+from jangar.cli.following.tree import RunSnapshot
 from jangar.cli.runs.reading import RUNS, ReadRun, read_object
 from jangar.server.refusals import Refused, Why
 from jangar.server.step_logs import Source, StepLogs, no_step, source
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jangar.cli.api_session import Session
 
 
-def sources(seen: Seen, step: str, attempt: int | None, prefix: str = "") -> list[Source]:
+def sources(seen: RunSnapshot, step: str, attempt: int | None, prefix: str = "") -> list[Source]:
     """All steps, or the one named; raises Refused if there is none of that name or number."""
     first, _, rest = step.partition("/")
     states = list(seen.read.record.steps)

@@ -238,7 +238,7 @@ class HistoryKeeper:
             except Refused as error:
                 self.counts.failures += 1
                 log.error(  # noqa: TRY400 - the database's own words say it
-                    "the database refuses the log of a Job", extra={"reason": str(error), "uid": uid}
+                    "database rejected a log tail", extra={"reason": str(error), "uid": uid}
                 )
             self._parts.discard((namespace, uid))
 
@@ -261,7 +261,7 @@ class HistoryKeeper:
                 entry.not_before = _clock() + REFUSED_SECONDS
                 self.counts.failures += 1
                 log.error(  # noqa: TRY400 - the database's own words say it
-                    "the database refuses a row of history",
+                    "database rejected a history row",
                     extra={"reason": str(error), "kind": entry.kind, "object": entry.seen.name},
                 )
             else:

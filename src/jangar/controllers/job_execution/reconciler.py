@@ -180,7 +180,7 @@ class WorkReconciler:
                     if is_controlled_by(event.object, seen.uid):
                         return True
         except Expired:
-            log.info("the history of a Job is forgotten", extra={"job": name, "namespace": seen.namespace})
+            log.info("job history dropped", extra={"job": name, "namespace": seen.namespace})
         return False
 
     async def _record(self, seen: Cached, sight: ChildSnapshot, plan: WorkPlan) -> Cached:

@@ -15,11 +15,11 @@ from starlette.types import ASGIApp
 from jangar.server.http import openapi
 from jangar.server.http.endpoint import endpoint
 from jangar.server.http.guards import AllowedHosts, Guards
-from jangar.server.http.measuring import Measured
 from jangar.server.http.page_files import Page, asset
 from jangar.server.http.problems import Problem
 from jangar.server.http.routes import ROUTES
 from jangar.server.http.service import Service
+from jangar.telemetry.metrics import HttpMetrics
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 API: Final = ("/v1/{path:path}", "/api/{path:path}", "/assets/{path:path}")
@@ -27,7 +27,7 @@ API: Final = ("/v1/{path:path}", "/api/{path:path}", "/assets/{path:path}")
 
 def application(service: Service, references: AllowedHosts) -> ASGIApp:
     """One server; its parts are the service's."""
-    measured = Measured()
+    measured = HttpMetrics()
     by_path: dict[str, list[str]] = {}
     for entry in ROUTES:
         by_path.setdefault(entry.path, []).append(entry.method)

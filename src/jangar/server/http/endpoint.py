@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from jangar.server.http.guards import SAFE, is_foreign_user
 from jangar.server.http.identity import Caller, Right, Unknown
-from jangar.server.http.measuring import Measured
 from jangar.server.http.problems import Problem, problem_of, unauthenticated
 from jangar.server.http.service import Service
 from jangar.server.http.table import OPEN, PART, Answer, Ask, Entry
 from jangar.store.rows import AuditRow
+from jangar.telemetry.metrics import HttpMetrics
 
 log = logging.getLogger("jangar.http")
 access_log = logging.getLogger("jangar.access")
@@ -28,7 +28,9 @@ CSRF: Final = "x-jangar-request"
 """Cross-site pages cannot send this header without a CORS preflight, which is rejected."""
 
 
-def endpoint(entry: Entry, service: Service, measured: Measured) -> Callable[[Request], Awaitable[Response]]:
+def endpoint(
+    entry: Entry, service: Service, measured: HttpMetrics
+) -> Callable[[Request], Awaitable[Response]]:
     """The handler of one route."""
 
     async def answer(request: Request) -> Response:

@@ -1,1 +1,1 @@
-"""How the tables came to be, a step a file; run in the program, forward by it and back by hand."""
+"""Migrations of the history database. Programs migrate forward when they open it; operators can migrate back."""

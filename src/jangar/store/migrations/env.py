@@ -1,8 +1,8 @@
-"""What Alembic runs for every command: the migrations, on the connection that it is handed."""
+"""Runs the migrations on the given connection. Alembic executes this file for every command."""
 
 from alembic import context
 
-from jangar.store.migrations.location import VERSION_TABLE
+from jangar.store.migrations.running import VERSION_TABLE
 
 context.configure(connection=context.config.attributes["connection"], version_table=VERSION_TABLE)
 context.run_migrations()

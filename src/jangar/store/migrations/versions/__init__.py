@@ -1,1 +1,1 @@
-"""The steps, each with its way back."""
+"""One module per version, with upgrade and downgrade."""

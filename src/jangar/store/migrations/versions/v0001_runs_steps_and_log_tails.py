@@ -1,4 +1,4 @@
-"""Runs, their steps, and the last lines of their logs."""
+"""Tables of runs, steps and log tails."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     moment = sa.DateTime(timezone=True)
     op.create_table(
         "runs",
@@ -73,6 +73,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop them, with what they hold."""
+    """Drop the tables."""
     for table in ("log_tails", "steps", "runs"):
         op.drop_table(table)

@@ -1,4 +1,4 @@
-"""Lists by creation and text, whole objects, events, the audit trail and idempotency keys."""
+"""Lists by creation time and text, whole objects, Events, the audit log and idempotency keys."""
 
 from datetime import UTC, datetime
 
@@ -31,7 +31,7 @@ _ROOTS: tuple[tuple[str, list[str]], ...] = (
 
 
 def upgrade() -> None:
-    """Add what lists show to what is stored already, as far as it is known."""
+    """Add the columns of lists, filled from existing rows as far as possible, and the new tables."""
     for name, kind in _COLUMNS:
         op.add_column("runs", sa.Column(name, kind))
     op.add_column("log_tails", sa.Column("stored_at", sa.DateTime(timezone=True)))
@@ -116,7 +116,7 @@ def _create() -> None:
 
 
 def downgrade() -> None:
-    """Drop what was added; what was there before stays."""
+    """Drop the columns and tables that were added."""
     for table in ("idempotency_keys", "audit", "events", "objects"):
         op.drop_table(table)
     op.drop_index("log_tails_stored", "log_tails")
