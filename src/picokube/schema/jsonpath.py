@@ -5,6 +5,7 @@ Fields (`.spec.a`, `.a\.b`, `['a.b']`), items (`[0]`, `[-1]`, `[1:3]`, `[0,2]`, 
 skipped and never an error.
 """
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _SLICE: Final = re.compile(r"(-?\d{0,9})(?::(-?\d{0,9}))?(?::(-?\d{0,9}))?")
 _FILTER: Final = re2.compile(r"(?s)\?\(\s*(.+?)\s*\)\s*$")
 _OPERATOR: Final = re.compile(r"\s*(==|!=|<=|>=|<|>)\s*")
 _NUMBER: Final = re.compile(r"-?\d{1,18}(\.\d{1,18})?")
+_ORDER: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _MISSING: Final = object()
 
 _Step = Callable[[Iterable[Any]], Iterator[Any]]
@@ -160,12 +162,12 @@ def _below(name: str) -> _Step:
 
 
 def _filter(source: str, text: str) -> _Step:
-    left, operator, right = _split_comparison(text)
-    operand, other = _operand(source, left), _operand(source, right) if operator else None
+    left, comparison, right = _split_comparison(text)
+    operand, other = _operand(source, left), _operand(source, right) if comparison else None
 
     def matches(item: Any) -> bool:
         value = operand(item)
-        return value is not _MISSING if other is None else _compared(value, operator, other(item))
+        return value is not _MISSING if other is None else _compared(value, comparison, other(item))
 
     return lambda values: (
         entry for value in values if isinstance(value, list) for entry in value if matches(entry)
@@ -173,7 +175,7 @@ def _filter(source: str, text: str) -> _Step:
 
 
 def _split_comparison(text: str) -> tuple[str, str, str]:
-    """The operands and the first operator outside quotes."""
+    """The operands and the first comparison outside quotes."""
     quote = ""
     for n, char in enumerate(text):
         if quote:
@@ -201,25 +203,13 @@ def _operand(source: str, text: str) -> Callable[[Any], Any]:
     return lambda _item: value
 
 
-def _compared(value: Any, operator: str, other: Any) -> bool:
+def _compared(value: Any, comparison: str, other: Any) -> bool:
     if value is _MISSING or other is _MISSING:
         return False
     numbers = (int, float)
     alike = isinstance(value, bool) == isinstance(other, bool) and (
         type(value) is type(other) or (isinstance(value, numbers) and isinstance(other, numbers))
     )
-    match operator:
-        case "==":
-            return bool(alike and value == other)
-        case "!=":
-            return not (alike and value == other)
-        case _ if not alike or not isinstance(value, str | int | float):
-            return False
-        case "<":
-            return bool(value < other)
-        case "<=":
-            return bool(value <= other)
-        case ">":
-            return bool(value > other)
-        case _:
-            return bool(value >= other)
+    if comparison in {"==", "!="}:
+        return bool(alike and value == other) is (comparison == "==")
+    return bool(alike and isinstance(value, str | int | float) and _ORDER[comparison](value, other))

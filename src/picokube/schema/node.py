@@ -1,11 +1,60 @@
-"""Parses a schema into a tree of typed nodes."""
+"""Parses a schema into a tree of typed nodes, and walks its keywords and field paths."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from picokube.schema.errors import Path, SchemaRejected
+from picokube.schema.errors import Path, SchemaRejected, UnknownField
 from picokube.schema.formats import checked_format
+
+UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
+_KNOWN: Final = frozenset(
+    {
+        "id", "$schema", "$ref", "description", "type", "nullable", "format", "title", "default", "maximum",
+        "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems",
+        "uniqueItems", "multipleOf", "enum", "maxProperties", "minProperties", "required", "items", "allOf", "oneOf",
+        "anyOf", "not", "properties", "additionalProperties", "patternProperties", "dependencies", "additionalItems",
+        "definitions", "externalDocs", "example", "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys",
+        "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-validations",
+    }
+)  # fmt: skip
+
+
+def is_readable(schema: Mapping[str, Any]) -> bool:
+    """Whether neither the schema nor a nested schema uses unsupported keywords."""
+    if any(schema.get(keyword) is not None for keyword in UNSUPPORTED):
+        return False
+    if isinstance(schema.get("items"), list) or schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        return False
+    return all(is_readable(item) for item, _ in subschemas(schema))
+
+
+def unknown_keywords(schema: Mapping[str, Any], at: Path = ()) -> list[UnknownField]:
+    """Keywords such as const, examples and $defs, which a server drops, or rejects in strict mode."""
+    found = [UnknownField(path=(*at, keyword)) for keyword in schema if keyword not in _KNOWN]
+    for inner, steps in subschemas(schema):
+        found += unknown_keywords(inner, (*at, *steps))
+    return found
+
+
+def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[Any, Path]]:
+    """The schemas directly inside a schema, and their paths in it. Skips keywords whose value has the wrong type."""
+    for name, item in _of_type(schema, "properties", dict).items():
+        yield item, ("properties", name)
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for n, item in enumerate(_of_type(schema, keyword, list)):
+            yield item, (keyword, n)
+    for keyword in ("items", "additionalProperties", "not"):
+        if isinstance(schema.get(keyword), dict):
+            yield schema[keyword], (keyword,)
+
+
+def _of_type(schema: Mapping[str, Any], keyword: str, kind: type) -> Any:
+    value = schema.get(keyword)
+    return value if isinstance(value, kind) else kind()
+
 
 MAX_DEPTH: Final = 64
 """Maximum nesting of a schema, which limits the recursion depth of every walk over an object."""
@@ -79,6 +128,12 @@ class Node:
         """The node of the field `name`. None if there is none."""
         found = self.properties.get(name)
         return found if found is not None else self.additional
+
+    def field_name(self, prefix: str, name: str) -> str:
+        """The display name of the field `name` below `prefix`: spec.a, or spec[a] for a key of a map."""
+        if name not in self.properties:
+            return f"{prefix}[{name}]"
+        return f"{prefix}.{name}" if prefix else name
 
     def children(self) -> Iterator["Node"]:
         """The nodes of nested values, without junctions."""
@@ -239,3 +294,56 @@ def place(at: Path) -> str:
         text += f"[{step}]" if named or isinstance(step, int) else f".{step}"
         named = not named and step in {"properties", "definitions", "dependencies"}
     return text.removeprefix(".") or "the root"
+
+
+_FIELD_STEP: Final = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_MEANING: Final = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "'": "'",
+    "\\": "\\",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPath:
+    text: str
+    path: Path
+
+
+def field_path(source: str, node: Node) -> FieldPath | None:
+    """The path in the notation of Kubernetes. None if it isn't in the schema of `node`."""
+    text, path, at = "", [], 0
+    current: Node | None = node
+    while at < len(source):
+        found = _FIELD_STEP.match(source, at)
+        if found is None or current is None:
+            return None
+        at = found.end()
+        name = found[1] if found[1] is not None else _unescaped(found[2])
+        if name is None:
+            return None
+        if current.properties:
+            current = current.properties.get(name)
+            text += f".{name}"
+            if current is None:
+                return None
+        elif current.has_additional:
+            current = current.additional
+            text += f"[{name}]"
+        else:
+            return None
+        path.append(name)
+    return FieldPath(text.removeprefix("."), tuple(path)) if path else None
+
+
+def _unescaped(text: str) -> str | None:
+    if any(found not in _MEANING for found in _ESCAPE.findall(text)):
+        return None
+    return _ESCAPE.sub(lambda found: _MEANING[found[1]], text)

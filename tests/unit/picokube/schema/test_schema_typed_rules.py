@@ -2,13 +2,12 @@ import pytest
 from golden_cases import recorded
 
 from picokube.schema import structural_problems
-from picokube.schema.cel import parsed
-from picokube.schema.cel_ast import tree_of
-from picokube.schema.cel_compiled import CompiledRule, check_expression
-from picokube.schema.cel_cost import max_cost
-from picokube.schema.cel_declared import declared
-from picokube.schema.cel_encoding import serialized
-from picokube.schema.cel_macros import expanded
+from picokube.schema.cel.costs import max_cost
+from picokube.schema.cel.declarations import declared
+from picokube.schema.cel.program import parsed
+from picokube.schema.cel.rules import CompiledRule, check_expression
+from picokube.schema.cel.syntax_tree import serialized, tree_of
+from picokube.schema.cel.transforms import expanded
 from picokube.schema.node import Node, Rule
 
 TYPED = recorded("typed_rules")
