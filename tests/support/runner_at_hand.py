@@ -3,7 +3,7 @@
 import os
 import sys
 
-from picokube.nodeagent.pods.host_programs import inaccessible_parent
+from picokube.nodeagent.pods.container_view import inaccessible_parent
 from picokube.nodeagent.supervisor import libc
 from picokube.nodeagent.supervisor.isolation import best_isolation
 

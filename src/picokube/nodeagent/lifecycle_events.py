@@ -7,7 +7,7 @@ from typing import Final
 
 from kubekit.client.api_client import Obj
 from kubekit.events.event_recorder import EventRecorder
-from picokube.nodeagent.conditions import is_true
+from picokube.nodeagent.object_writes import is_true
 from picokube.nodeagent.supervisor.protocol import Run
 
 MAX_REMEMBERED: Final = 4096

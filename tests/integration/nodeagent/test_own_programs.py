@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from picokube.nodeagent.pods.container_view import ViewRequest, container_view
-from picokube.nodeagent.pods.host_programs import HostProgram, inaccessible_parent, required_directories
+from picokube.nodeagent.pods.container_view import (
+    HostProgram,
+    ViewRequest,
+    container_view,
+    inaccessible_parent,
+    required_directories,
+)
 from picokube.nodeagent.supervisor import libc
 from picokube.nodeagent.supervisor.container import Container
 from picokube.nodeagent.supervisor.isolation import best_isolation

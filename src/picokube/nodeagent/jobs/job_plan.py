@@ -10,18 +10,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import find, is_true, with_condition
-from picokube.nodeagent.jobs.indexes import format_indexes, next_indexes, parse_indexes
+from kubekit.times import parse_rfc3339, rfc3339_seconds
 from picokube.nodeagent.jobs.job_state import (
     PodSummary,
     exceeds_restart_limit,
+    format_indexes,
     is_failed,
     is_finished,
     is_indexed,
     is_suspended,
+    next_indexes,
     next_pod_at,
+    parse_indexes,
 )
+from picokube.nodeagent.object_writes import find, is_true, with_condition
 
 Obj = dict[str, Any]
 
@@ -133,7 +135,7 @@ class _Planner:
 
     def _first_start(self) -> str:
         """Now, or the creation of the first pod if a crash prevented the first status write."""
-        return min([timestamps.format_time(self._now), *(pod.created for pod in self._pods if pod.created)])
+        return min([rfc3339_seconds(self._now), *(pod.created for pod in self._pods if pod.created)])
 
     def _verdict(self) -> _Verdict | None:
         conditions = self._old.get("conditions")
@@ -150,7 +152,7 @@ class _Planner:
         deadline = self._spec.get("activeDeadlineSeconds")
         if deadline is None or is_suspended(self._job) or self._start_time is None:
             return None
-        end = timestamps.parse_time(self._start_time) + timedelta(seconds=deadline)
+        end = parse_rfc3339(self._start_time) + timedelta(seconds=deadline)
         if self._now >= end:
             message = "Job was active longer than specified deadline"
             return _Verdict(kind="Failed", reason="DeadlineExceeded", message=message)
@@ -209,7 +211,7 @@ class _Planner:
             status.setdefault("startTime", self._first_start())
             status |= {"succeeded": self._succeeded, "failed": self._failed, "uncountedTerminatedPods": {}}
             if verdict is not None and verdict.kind == "Complete":
-                status["completionTime"] = timestamps.format_time(self._now)
+                status["completionTime"] = rfc3339_seconds(self._now)
             release = [pod for pod in self._pods if pod.is_tracked]
         else:
             release = self._count(status, present)
@@ -261,14 +263,14 @@ class _Planner:
                 conditions, self._condition("Suspended", "True", "JobSuspended", "Job suspended")
             )
         if is_true(conditions, "Suspended"):
-            status["startTime"] = timestamps.format_time(self._now)
+            status["startTime"] = rfc3339_seconds(self._now)
             return with_condition(
                 conditions, self._condition("Suspended", "False", "JobResumed", "Job resumed")
             )
         return conditions
 
     def _condition(self, kind: str, state: str, reason: str, message: str) -> Obj:
-        now = timestamps.format_time(self._now)
+        now = rfc3339_seconds(self._now)
         times = {"lastProbeTime": now, "lastTransitionTime": now}
         return {"type": kind, "status": state, "reason": reason, "message": message, **times}
 

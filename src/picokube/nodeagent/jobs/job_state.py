@@ -1,13 +1,42 @@
-"""The state of a Job and its pods: phases, restarts, backoff, suspension and expiry. Pure."""
+"""The state of a Job and its pods: phases, restarts, backoff, suspension, expiry and completion indexes. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import TERMINAL_PHASES, find, is_true
-from picokube.nodeagent.jobs.indexes import INDEX
+from kubekit.times import parse_rfc3339
+from picokube.nodeagent.object_writes import TERMINAL_PHASES, find, is_true
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+"""Annotation and label with the index of a pod."""
+
+
+def parse_indexes(text: str | None) -> set[int]:
+    indexes: set[int] = set()
+    for part in (text or "").split(","):
+        first, _, last = part.partition("-")
+        if first:
+            indexes.update(range(int(first), int(last or first) + 1))
+    return indexes
+
+
+def format_indexes(indexes: Iterable[int]) -> str:
+    """Consecutive indexes as a range: `0,2-3,5-7`."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and runs[-1][1] == index - 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def next_indexes(completions: int, used: Container[int], limit: int) -> tuple[int, ...]:
+    """Up to `limit` of the lowest unused indexes."""
+    return tuple(islice((index for index in range(completions) if index not in used), limit))
+
 
 Obj = dict[str, Any]
 
@@ -70,13 +99,13 @@ def _finished_at(meta: Obj, status: Obj) -> datetime:
         for container_status in status.get("containerStatuses") or ()
     ]
     if ends and all(ends):
-        return max(timestamps.parse_time(end) for end in ends if end)
+        return max(parse_rfc3339(end) for end in ends if end)
     ready = find(status.get("conditions"), "Ready")
     if ready is not None and ready.get("status") == "False" and ready.get("lastTransitionTime"):
-        return timestamps.parse_time(ready["lastTransitionTime"])
+        return parse_rfc3339(ready["lastTransitionTime"])
     if deleted := meta.get("deletionTimestamp"):
-        return timestamps.parse_time(deleted) - timedelta(seconds=meta.get("deletionGracePeriodSeconds") or 0)
-    return timestamps.parse_time(meta["creationTimestamp"])
+        return parse_rfc3339(deleted) - timedelta(seconds=meta.get("deletionGracePeriodSeconds") or 0)
+    return parse_rfc3339(meta["creationTimestamp"])
 
 
 def is_failed(job: Obj, pod: PodSummary) -> bool:
@@ -100,7 +129,7 @@ def expires_at(job: Obj) -> datetime | None:
         return None
     for condition in (job.get("status") or {}).get("conditions") or ():
         if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
-            return timestamps.parse_time(condition["lastTransitionTime"]) + timedelta(seconds=seconds)
+            return parse_rfc3339(condition["lastTransitionTime"]) + timedelta(seconds=seconds)
     return None
 
 

@@ -1,20 +1,51 @@
-"""Builds the start request of a container and creates its directories and files."""
+"""Rewrites container paths to host paths if mount namespaces are not available. Pure."""
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from picokube.nodeagent.pods.container_view import TMP, ContainerView, ViewRequest, container_view
-from picokube.nodeagent.pods.environment import ConfigProblem, Find, environment
-from picokube.nodeagent.pods.expansion import expand_variables
-from picokube.nodeagent.pods.host_programs import HostProgram
-from picokube.nodeagent.pods.path_mapping import PathMapping
-from picokube.nodeagent.pods.spec_checks import Host, is_token
-from picokube.nodeagent.pods.volume_files import AgentPaths, make_volumes, mounts_of
+from picokube.nodeagent.data_directory import AgentPaths
+from picokube.nodeagent.pods.container_view import (
+    TMP,
+    ContainerView,
+    HostProgram,
+    ViewRequest,
+    container_view,
+)
+from picokube.nodeagent.pods.environment import ConfigProblem, Find, environment, expand_variables
+from picokube.nodeagent.pods.process_mode import Host, is_token
+from picokube.nodeagent.pods.volume_files import make_volumes, mounts_of
 from picokube.nodeagent.supervisor.cri_log import log_path
 from picokube.nodeagent.supervisor.protocol import RunKey, StartContainer
+
+_BEFORE = r"(?<![A-Za-z0-9_./~-])"
+_AFTER = r"(?![A-Za-z0-9_.-])"
+
+
+class PathMapping:
+    """Replaces complete path prefixes: `/data` in `/data/x` and `--out=/data`, but not in `/database`."""
+
+    def __init__(self, host_paths: Mapping[str, str]) -> None:
+        self._host_paths = {path.rstrip("/") or "/": host_path for path, host_path in host_paths.items()}
+        # Longest first, because mounts can be nested.
+        paths = sorted(self._host_paths, key=len, reverse=True)
+        alternatives = "|".join(re.escape(path) for path in paths)
+        self._pattern = re.compile(f"{_BEFORE}({alternatives}){_AFTER}") if paths else None
+
+    def text(self, text: str) -> str:
+        if self._pattern is None:
+            return text
+        return self._pattern.sub(lambda match: self._host_paths[match[1]], text)
+
+    def texts(self, texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self.text(text) for text in texts)
+
+    def values(self, values: Mapping[str, str]) -> dict[str, str]:
+        return {name: self.text(value) for name, value in values.items()}
+
 
 Obj = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from picokube.nodeagent.supervisor import kernel, mount_namespace
+from picokube.nodeagent.supervisor import isolation, kernel
 from picokube.nodeagent.supervisor import libc as calls
 from picokube.nodeagent.supervisor.isolation import Isolation
 from picokube.nodeagent.supervisor.libc import Libc
@@ -76,7 +76,7 @@ class ContainerInit:
         libc.prctl(calls.PR_SET_CHILD_SUBREAPER, 1)
         if self._isolation.has_mounts:
             own_proc = self._isolation is Isolation.PID_NAMESPACE
-            mount_namespace.enter(libc, self._order.mounts, self._order.hidden, own_proc=own_proc)
+            isolation.enter(libc, self._order.mounts, self._order.hidden, own_proc=own_proc)
 
     def _supervise(self) -> int:
         """Run the program and kill its descendants. Returns its exit code."""

@@ -1,10 +1,7 @@
-"""The event loop of the supervisor: receives requests, starts containers, and records and reports their ends.
-
-It survives exhausted resources: a start that is not possible now is refused with a reason, and an end that can't be
-written is kept in memory and reported.
-"""
+"""A non-blocking connection to an agent that exchanges one JSON document per line."""
 
 import contextlib
+import json
 import os
 import selectors
 import signal
@@ -12,22 +9,21 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from picokube.nodeagent.supervisor import kernel
-from picokube.nodeagent.supervisor.connection import Connection
-from picokube.nodeagent.supervisor.container import Container, prepare_containers
+from picokube.nodeagent.supervisor.container import Container, StartDeferred, StartFailed, prepare_containers
 from picokube.nodeagent.supervisor.container_init import exit_code
-from picokube.nodeagent.supervisor.crash_recovery import recover
 from picokube.nodeagent.supervisor.isolation import Isolation
 from picokube.nodeagent.supervisor.journal import (
     Journal,
     ended_entry,
     forgotten_entry,
     intended_entry,
+    recover,
     started_entry,
     withdrawn_entry,
 )
@@ -40,7 +36,56 @@ from picokube.nodeagent.supervisor.protocol import (
     start_request_from_json,
 )
 from picokube.nodeagent.supervisor.resources import Capacity
-from picokube.nodeagent.supervisor.spawn import StartDeferred, StartFailed
+
+CHUNK = 256 * 1024
+
+
+class Connection:
+    """Buffers messages that can't be sent yet."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        peer.setblocking(False)
+        self._peer = peer
+        self._in = b""
+        self._out = bytearray()
+        self.fd = peer.fileno()
+        self.is_closed = False
+        self.wants_to_write = False
+
+    def send(self, message: dict[str, Any]) -> None:
+        self._out += json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+    def receive(self) -> Iterator[dict[str, Any]]:
+        try:
+            data = self._peer.recv(CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.is_closed = True
+            return
+        *lines, self._in = (self._in + data).split(b"\n")
+        for line in lines:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                self.is_closed = True
+
+    def flush(self) -> bool:
+        """Send as much as possible. Whether data remains."""
+        while self._out and not self.is_closed:
+            try:
+                del self._out[: self._peer.send(self._out)]
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError:
+                self.is_closed = True
+        return bool(self._out)
+
+    def close(self) -> None:
+        self._peer.close()
+
 
 MAX_WAIT = 3600.0
 """Seconds of one wait: the kernel's maximum is 24 days, and a grace period may be longer."""

@@ -4,15 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import find, is_true
-from picokube.nodeagent.jobs.indexes import INDEX, format_indexes, parse_indexes
+from kubekit.times import rfc3339_seconds
+from picokube.nodeagent.jobs.job_controller import build_pod, pod_names
 from picokube.nodeagent.jobs.job_plan import plan_job
-from picokube.nodeagent.jobs.job_pods import build_pod, pod_names
-from picokube.nodeagent.jobs.job_state import TRACKING, summarize_pod
+from picokube.nodeagent.jobs.job_state import INDEX, TRACKING, format_indexes, parse_indexes, summarize_pod
+from picokube.nodeagent.object_writes import find, is_true
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
-STARTED = timestamps.format_time(NOON - timedelta(seconds=60))
+STARTED = rfc3339_seconds(NOON - timedelta(seconds=60))
 
 
 def a_job(status=None, deleted=False, **spec):
@@ -39,12 +38,12 @@ def a_pod(
     if index is not None:
         meta["annotations"] = {INDEX: str(index)}
     if leaving:
-        meta |= {"deletionTimestamp": timestamps.format_time(NOON), "deletionGracePeriodSeconds": 30}
+        meta |= {"deletionTimestamp": rfc3339_seconds(NOON), "deletionGracePeriodSeconds": 30}
     if tracked:
         meta["finalizers"] = ["theirs", TRACKING]
     container = {"name": "main", "restartCount": restarts, "state": {"running": {}}}
     if phase in ("Succeeded", "Failed"):
-        end = timestamps.format_time(NOON - timedelta(seconds=ended_ago))
+        end = rfc3339_seconds(NOON - timedelta(seconds=ended_ago))
         container["state"] = {"terminated": {"exitCode": 0, "finishedAt": end}}
     conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
     status = {"phase": phase, "containerStatuses": [container], "conditions": conditions}
@@ -59,7 +58,7 @@ def test_a_new_job_gets_a_pod_and_a_start():
     """The first pass makes the pod; the start is told with it, and not urgent."""
     found = plan(a_job())
     assert (found.create, found.delete, found.is_urgent) == (1, [], False)
-    assert found.status["startTime"] == timestamps.format_time(NOON)
+    assert found.status["startTime"] == rfc3339_seconds(NOON)
     assert found.status["active"] == 1
 
 
@@ -68,7 +67,7 @@ def test_a_pod_that_succeeds_completes_the_job_in_one_status():
     found = plan(a_job(status={"startTime": STARTED}), a_pod(phase="Succeeded"))
     assert found.is_urgent
     assert found.status["succeeded"] == 1
-    assert found.status["completionTime"] == timestamps.format_time(NOON)
+    assert found.status["completionTime"] == rfc3339_seconds(NOON)
     assert is_true(found.status.get("conditions"), "SuccessCriteriaMet")
     assert is_true(found.status.get("conditions"), "Complete")
     assert [pod.name for pod in found.release] == ["p"]
@@ -165,7 +164,7 @@ def test_a_resumed_job_starts_anew():
     found = plan(a_job(status=status))
     assert found.create == 1
     assert find(found.status.get("conditions"), "Suspended")["status"] == "False"
-    assert found.status["startTime"] == timestamps.format_time(NOON)
+    assert found.status["startTime"] == rfc3339_seconds(NOON)
 
 
 @pytest.mark.parametrize(

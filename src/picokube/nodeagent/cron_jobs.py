@@ -1,15 +1,115 @@
-"""Plans the next actions of a CronJob: the Job to create, Jobs to delete and the status. Pure; time is an argument."""
+"""Reconciles CronJobs. Schedules and plans are pure; time is an argument.
 
-from collections.abc import Sequence
+cronsim computes the due times of a schedule, including the macros and time zones of Kubernetes.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import is_true
-from picokube.nodeagent.cron_jobs.schedule import MAX_MISSED, BadSchedule, DueTimes, due_times
+import re2
+from cronsim import CronSim, CronSimError
+
+from kubekit.cache.indexers import OWNER_UID
+from kubekit.cache.object_cache import Cache
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import CRON_JOBS, JOBS
+from kubekit.client.errors import AlreadyExists
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
+from kubekit.events.event_recorder import EventRecorder
+from kubekit.times import parse_rfc3339, rfc3339_seconds
 from picokube.nodeagent.jobs.job_state import is_finished
+from picokube.nodeagent.object_writes import Writer, is_true
+
+_MACROS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_PART = re2.compile(r"([0-9.]+)(ms|us|µs|ns|h|m|s)")
+MAX_MISSED = 100
+"""Missed times are counted up to this number."""
+
+
+class BadSchedule(ValueError):
+    """A schedule or time zone that can't be parsed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueTimes:
+    """The due times of a schedule around the current time."""
+
+    last: datetime | None
+    """The last time that is due. None if there is none."""
+    missed: int
+    next: datetime | None
+
+
+def due_times(schedule: str, zone: str | None, *, after: datetime, now: datetime) -> DueTimes:
+    """The times later than `after` up to `now`, and the next one. Raises BadSchedule."""
+    last, missed = None, 0
+    for time in _times(schedule, zone, after):
+        if time > now:
+            return DueTimes(last=last, missed=missed, next=time)
+        last, missed = time, missed + 1
+        if missed > MAX_MISSED:
+            return _latest_times(schedule, zone, last=time, missed=missed, now=now)
+    return DueTimes(last=last, missed=missed, next=None)
+
+
+def _latest_times(schedule: str, zone: str | None, *, last: datetime, missed: int, now: datetime) -> DueTimes:
+    """Search backwards from now in growing steps, instead of through every missed time."""
+    span = timedelta(minutes=2)
+    while now - span > last:
+        times: list[datetime] = []
+        for time in _times(schedule, zone, now - span):
+            if time > now:
+                if times:
+                    return DueTimes(last=times[-1], missed=missed, next=time)
+                break
+            times.append(time)
+        span *= 4
+    return DueTimes(last=last, missed=missed, next=next(_times(schedule, zone, now), None))
+
+
+def _times(schedule: str, zone: str | None, after: datetime) -> Iterator[datetime]:
+    text = schedule.strip()
+    if match := re.fullmatch(r"(?:CRON_)?TZ=(\S+)\s+(.*)", text):
+        zone, text = match[1], match[2]
+    if text.startswith("@every "):
+        yield from _intervals(text.removeprefix("@every "), after)
+        return
+    expression = _MACROS.get(text, text).replace("?", "*")
+    try:
+        time_zone = ZoneInfo(zone) if zone and zone not in ("UTC", "Local") else UTC
+        simulation = CronSim(expression, after.astimezone(time_zone))
+    except (CronSimError, KeyError, ValueError, OSError) as error:
+        in_zone = f" in time zone {zone}" if zone else ""
+        raise BadSchedule(f"invalid schedule {text!r}{in_zone}: {error}") from error
+    for time in simulation:
+        yield time.astimezone(UTC)
+
+
+def _intervals(text: str, after: datetime) -> Iterator[datetime]:
+    parts = _PART.findall(text)
+    seconds = max(sum(float(number) * _UNITS[unit] for number, unit in parts), 1.0)
+    if not parts:
+        raise BadSchedule(f"invalid schedule '@every {text}': {text!r} is not a duration such as 1h30m")
+    step = timedelta(seconds=int(seconds))
+    time = after.astimezone(UTC).replace(microsecond=0) + step
+    while True:
+        yield time
+        time += step
+
 
 Obj = dict[str, Any]
 
@@ -51,7 +151,7 @@ def plan_cron_job(cron: Obj, jobs: Sequence[Obj], *, now: datetime) -> CronPlan:
         delete = [*delete, *active]
         active = []
     if create is not None and times.last is not None:
-        status["lastScheduleTime"] = timestamps.format_time(times.last)
+        status["lastScheduleTime"] = rfc3339_seconds(times.last)
     return CronPlan(
         delete=delete,
         create=create,
@@ -64,7 +164,7 @@ def plan_cron_job(cron: Obj, jobs: Sequence[Obj], *, now: datetime) -> CronPlan:
 def _earliest_time(cron: Obj, now: datetime) -> datetime:
     """Times after this one may still be started."""
     last = (cron.get("status") or {}).get("lastScheduleTime")
-    after = timestamps.parse_time(last or cron["metadata"]["creationTimestamp"])
+    after = parse_rfc3339(last or cron["metadata"]["creationTimestamp"])
     deadline = cron["spec"].get("startingDeadlineSeconds")
     return after if deadline is None else max(after, now - timedelta(seconds=deadline))
 
@@ -83,7 +183,7 @@ def _job_to_create(
     deadline = spec.get("startingDeadlineSeconds")
     if deadline is not None and now > times.last + timedelta(seconds=deadline):
         events.append(
-            ("MissSchedule", f"Missed scheduled time to start a job: {timestamps.format_time(times.last)}")
+            ("MissSchedule", f"Missed scheduled time to start a job: {rfc3339_seconds(times.last)}")
         )
         return None
     if spec.get("concurrencyPolicy") == "Forbid" and active:
@@ -127,7 +227,7 @@ def _local_time(time: datetime, zone: str | None) -> str:
     from zoneinfo import ZoneInfo  # noqa: PLC0415 - needed for named zones only
 
     if not zone or zone in ("UTC", "Local"):
-        return timestamps.format_time(time.astimezone(UTC))
+        return rfc3339_seconds(time.astimezone(UTC))
     return time.astimezone(ZoneInfo(zone)).isoformat(timespec="seconds")
 
 
@@ -183,3 +283,47 @@ def _changed_status(old: Obj, status: Obj, active: Sequence[Obj]) -> Obj | None:
         ),
     }
     return new if new != known else None
+
+
+REQUEUE_DELAY = 0.05
+"""Seconds until the next pass after creating a Job, which writes the status."""
+
+
+class CronJobController:
+    """Reconciles CronJobs."""
+
+    def __init__(
+        self, client: Client, crons: Cache, jobs: Cache, events: EventRecorder, *, now: Callable[[], datetime]
+    ) -> None:
+        self._crons, self._jobs, self._events, self._now = crons, jobs, events, now
+        self._writer, self._job_writer = Writer(client, CRON_JOBS, crons), Writer(client, JOBS, jobs)
+
+    async def reconcile(self, key: Key) -> Result:
+        cached = self._crons.get(key.namespace, key.name)
+        if cached is None:
+            return DONE
+        cron = cached.decode()
+        jobs = [
+            item.decode()
+            for item in self._jobs.by(OWNER_UID, cached.uid)
+            if item.controller and item.controller.uid == cached.uid
+        ]
+        plan = plan_cron_job(cron, jobs, now=self._now())
+        for reason, message in plan.events:
+            self._events.record(cron, type="Warning", reason=reason, message=message)
+        for job in plan.delete:
+            await self._job_writer.delete(job)
+        if plan.create is not None:
+            try:
+                job = await self._job_writer.create(plan.create)
+            except AlreadyExists:
+                job = plan.create
+            message = f"Created job {job['metadata']['name']}"
+            self._events.record(cron, type="Normal", reason="SuccessfulCreate", message=message)
+        if plan.status is not None:
+            await self._writer.replace_status(cron, plan.status)
+        if plan.create is not None:
+            return RequeueAfter(REQUEUE_DELAY)
+        if plan.requeue_at is None:
+            return DONE
+        return RequeueAfter(max((plan.requeue_at - self._now()).total_seconds(), 0.0) + REQUEUE_DELAY)
