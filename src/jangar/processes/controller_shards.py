@@ -4,7 +4,7 @@ import asyncio
 import socket
 import uuid
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, Protocol
 
 from jangar import __version__
@@ -17,6 +17,7 @@ from kubekit.leases.lease import LeaseTiming
 from kubekit.leases.membership import Member
 from kubekit.leases.shard_records import SetNames, identity_of
 from kubekit.leases.shard_set import ShardSet, Work
+from kubekit.times import rfc3339_seconds
 
 RESYNC_DELAY_SECONDS: Final = 0.02
 """Shards gained within this time cause a single resync."""
@@ -109,7 +110,7 @@ def shard_coordinator(
             about={
                 "version": __version__,
                 "host": host,
-                "started-at": now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "started-at": rfc3339_seconds(now()),
             },
         ),
         count_if_new=settings.controller_shards,

@@ -43,8 +43,7 @@ from kubekit.controller.manager import Manager, Stage
 from kubekit.controller.reconcile import Key
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import Watchdog
-from kubekit.events.event_recorder import EventRecorder
-from kubekit.events.event_values import EventLimits
+from kubekit.events.event_recorder import EventLimits, EventRecorder
 from kubekit.leases.shard_set import ShardSet
 from kubekit.steady_clock import SteadyClock
 

@@ -44,6 +44,7 @@ from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import Watchdog
 from kubekit.serving.readiness import with_readiness
 from kubekit.steady_clock import SteadyClock
+from kubekit.times import rfc3339_seconds
 from picokube import ApiServerSettings, NodeAgent, NodeAgentSettings, Running, running
 
 log = logging.getLogger("jangar.laptop")
@@ -137,7 +138,7 @@ async def serve(
             parts.append(started)
             instance = Instance(
                 pid=os.getpid(),
-                started_at=started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+                started_at=rfc3339_seconds(started_at),
                 version=__version__,
                 server=server.url,
                 kubeconfig=str(server.kubeconfig),

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import orjson
 
-from kubekit.redaction.redactor import MASK, Redactor
+from kubekit.redaction import MASK, Redactor
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*', re.DOTALL)
 

@@ -15,6 +15,7 @@ from jangar.runner.artifacts import Collected
 from jangar.runner.loop_control import LoopControl
 from jangar.runner.masking import Mask
 from jangar.runner.usage import ToolCalls, Usage
+from kubekit.times import rfc3339_milliseconds
 
 MAX_LENGTH = 4096
 FITS = MAX_LENGTH - 1
@@ -156,8 +157,8 @@ def _facts(ending: Ending, mask: Mask, longest_error: int) -> dict[str, Any]:
             "status": ending.status,
             "exitCode": ending.code,
             "signal": ending.signal,
-            "startedAt": _moment(ending.started_at),
-            "finishedAt": _moment(ending.finished_at),
+            "startedAt": rfc3339_milliseconds(ending.started_at),
+            "finishedAt": rfc3339_milliseconds(ending.finished_at),
             "usage": _usage(ending.usage),
             "toolCalls": _tool_calls(ending.tools),
             "error": mask.text(ending.error)[:longest_error] if ending.error else None,
@@ -193,10 +194,6 @@ def _artifact(found: Collected, mask: Mask) -> dict[str, Any]:
     }
     masked = {name: mask.text(text) if text else None for name, text in texts.items()}
     return _present(masked | {"size": found.size, "sha256": found.sha256})
-
-
-def _moment(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
 
 
 def _present(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from jangar.store.rows import (
 )
 from jangar.store.urls import DatabaseAddress
 from jangar.store.versions import version_of
-from kubekit.sqlite_space import release_pages
+from kubekit.private_files import release_pages
 
 T = TypeVar("T")
 PRUNED_AT_ONCE = 200

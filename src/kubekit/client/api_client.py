@@ -1,21 +1,45 @@
-"""A Kubernetes API client for plain JSON objects. Each call sends one request; callers retry.
-
-Every write carries a precondition and cannot change another object or version than intended: an update has a
-resourceVersion, a delete a uid, a patch either of them, an apply its field manager.
-"""
+"""Parses the events of a watch."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import orjson
 
 from kubekit.client.builtin import PODS
-from kubekit.client.errors import ApiError, Expired, from_response
+from kubekit.client.errors import ApiError, Expired, from_response, from_status
 from kubekit.client.resource import Obj, Resource
 from kubekit.client.transport import NO_QUERY, Response, Transport
-from kubekit.client.watch import WatchEvent, parse
+
+WatchKind = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+_WATCH_KINDS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
+
+
+class WatchEvent(NamedTuple):
+    """One change, or a BOOKMARK: all events up to its resourceVersion have been sent."""
+
+    kind: WatchKind
+    object: Obj
+
+    @property
+    def resource_version(self) -> str:
+        return str(self.object["metadata"]["resourceVersion"])
+
+
+def parse_watch_event(line: bytes) -> WatchEvent:
+    """Parse a line. Raises the error in an ERROR event, and ApiError if the line is not a watch event."""
+    try:
+        event: Any = orjson.loads(line)
+        kind, obj = event["type"], event["object"]
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise ApiError(f"not a watch event: {line[:200]!r}") from error
+    if kind == "ERROR":
+        raise from_status(obj)
+    if kind not in _WATCH_KINDS:
+        raise ApiError(f"unknown type of watch event: {kind!r}")
+    return WatchEvent(cast("WatchKind", kind), obj)
+
 
 __all__ = ["Client", "Obj", "Page", "PatchKind"]
 
@@ -260,7 +284,7 @@ def _page(listing: Obj, resource: Resource) -> Page:
 
 async def _events(lines: AsyncIterator[bytes]) -> AsyncGenerator[WatchEvent]:
     async for line in lines:
-        yield parse(line)
+        yield parse_watch_event(line)
 
 
 def _selection(labels: str, fields: str) -> dict[str, str]:

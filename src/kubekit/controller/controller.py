@@ -13,14 +13,21 @@ from typing import Protocol, TypeAlias, assert_never
 
 from kubekit.cache.informer import Change, Handler, Informer
 from kubekit.client.errors import ApiError, Conflict, is_transient
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.fence import acting_on
 from kubekit.controller.quarantine import MAX_TIMEOUTS, Quarantine
-from kubekit.controller.reconcile import Done, Key, Reconciler, RequeueAfter, Result, TerminalError
-from kubekit.controller.sources import Mapping, own_key
+from kubekit.controller.reconcile import (
+    Done,
+    Key,
+    Mapping,
+    Reconciler,
+    RequeueAfter,
+    Result,
+    TerminalError,
+    own_key,
+)
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import PassTooLong, Watchdog
-from kubekit.controller.workqueue import ShutDown, WorkQueue
+from kubekit.controller.workqueue import Backoff, ShutDown, WorkQueue
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kubekit.cache.informer import Informer
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.controller import Controller
 from kubekit.controller.watchdog import Watchdog
+from kubekit.controller.workqueue import Backoff
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kubekit.cache.cached_object import Cached
+from kubekit.cache.object_cache import Cached
 from kubekit.controller.reconcile import Key
 
 MAX_TIMEOUTS = 3

@@ -1,8 +1,4 @@
-"""Events about objects, as `kubectl describe` shows them. Never blocks and never fails the one who records.
-
-The same about the same object is one Event with a count. An object that makes too many is cut short, a queue that is
-full drops, and both are counted. Only `now` reads a wall clock.
-"""
+"""How much is told by Events, and what was told. Values."""
 
 import asyncio
 import logging
@@ -16,10 +12,54 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from kubekit.client.api_client import Client, Obj, PatchKind
 from kubekit.client.builtin import EVENTS
 from kubekit.client.errors import AlreadyExists, ApiError, Conflict, NotFound, is_transient
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.urgent_work import UrgentWorkGate
-from kubekit.controller.workqueue import ShutDown, WorkQueue
-from kubekit.events.event_values import EventLimits, RepeatedEvent
+from kubekit.controller.workqueue import Backoff, ShutDown, WorkQueue
+from kubekit.times import rfc3339_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLimits:
+    """How much is told: of one object, at once, and how long is tried."""
+
+    burst: int = 25
+    """Records about one object before it must wait for another."""
+    refill_seconds: float = 300.0
+    """After so long an object may make one more."""
+    normal_burst: int = 0
+    """Normal Events of all objects at once; 0 does not bound them. Warnings are never held back by it."""
+    normal_per_second: float = 0.0
+    """How many of them there may be in the long run."""
+    patience: float = 0.0
+    """Seconds before an Event is written: what it tells of goes on first, and what is said again is counted."""
+    similar: int = 25
+    """Events about one object that differ in their message alone, before the next ones are combined into one."""
+    combined_patience: float = 1.0
+    """Seconds between two writes of a combined Event."""
+    capacity: int = 4096
+    """Events that wait to be written, and that are remembered to be counted."""
+    writers: int = 4
+    tries: int = 6
+    flush_bound: float = 5.0
+    """Seconds that the end waits for what is not written yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedEvent:
+    """An event that was recorded before, with its count and times."""
+
+    uid: str
+    type: str
+    reason: str
+    message: str
+    count: int
+    first: datetime
+    last: datetime
+
+    @property
+    def same(self) -> tuple[str, str, str, str]:
+        """What makes two of them one."""
+        return (self.uid, self.type, self.reason, self.message)
+
 
 log = logging.getLogger(__name__)
 
@@ -275,7 +315,7 @@ class EventRecorder:
                     {
                         "metadata": {"uid": series.uid},
                         "count": series.count,
-                        "lastTimestamp": _seconds(series.last),
+                        "lastTimestamp": rfc3339_seconds(series.last),
                         **({"message": _worded(same, series)} if same.combines else {}),
                     },
                     kind=PatchKind.MERGE,
@@ -326,8 +366,8 @@ class EventRecorder:
             "reason": same.reason,
             "message": _worded(same, series),
             "count": series.count,
-            "firstTimestamp": _seconds(series.first),
-            "lastTimestamp": _seconds(series.last),
+            "firstTimestamp": rfc3339_seconds(series.first),
+            "lastTimestamp": rfc3339_seconds(series.last),
             "source": {"component": self.component},
             "reportingComponent": self.component,
             "reportingInstance": self._instance,
@@ -368,10 +408,6 @@ def _worded(same: _Same, series: _Series) -> str:
 
 def _namespace(about: ObjectReference) -> str:
     return about.namespace or "default"
-
-
-def _seconds(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _shortened(message: str) -> str:

@@ -17,12 +17,13 @@ import random
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import LEASES
 from kubekit.client.errors import AlreadyExists, ApiError, Conflict, NotFound
+from kubekit.times import rfc3339_microseconds
 
 log = logging.getLogger(__name__)
 
@@ -259,7 +260,7 @@ class Elector:
         return asyncio.get_running_loop().time() > seat.seen_at + seat.seen_duration
 
     def _record(self, seat: "_Seat", current: Obj | None) -> Obj:
-        moment = _micro_time(self._now())
+        moment = rfc3339_microseconds(self._now())
         before: dict[str, Any] = dict((current or {}).get("spec") or {})
         took_over = before.get("holderIdentity") != self.identity
         spec = before | {
@@ -333,7 +334,7 @@ class Elector:
                 before = current.get("spec") or {}
                 if before.get("holderIdentity") != self.identity:
                     return
-                moment = _micro_time(self._now())
+                moment = rfc3339_microseconds(self._now())
                 spec = before | {
                     "holderIdentity": "",
                     "leaseDurationSeconds": 1,
@@ -362,7 +363,3 @@ class _Seat:
         self.gained = asyncio.Event()
         self.nudge = asyncio.Event()
         self.expiry: asyncio.TimerHandle | None = None
-
-
-def _micro_time(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

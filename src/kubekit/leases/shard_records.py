@@ -1,17 +1,58 @@
-"""How a set of shards is written down in Leases, and reading it back. Pure; knows nothing of who holds what next.
+"""Which member should hold which shard: pure, and the same for everybody who knows the same members.
 
-One Lease says how many shards there are, one for each shard says who holds it, one for each member says that it lives.
+Each pair of a member and a shard has a score (rendezvous hashing), and the best pairs are taken first, as long as the
+member has room. The room is the even share, and one more for as many as the shards that are left over, so that each
+member holds the floor or the ceiling of shards / members. A score depends on nobody else: when a member comes or goes,
+most shards stay where they are.
 """
 
 import re
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
 from kubekit.client.builtin import LEASES
 from kubekit.client.resource import Obj
+
+
+def shard_of(namespace: str, name: str, shards: int) -> int:
+    """The shard of everything that is called so; the same in every process and every version."""
+    return zlib.crc32(f"{namespace}/{name}".encode()) % shards
+
+
+def assignment(shards: int, members: Iterable[str]) -> Mapping[int, str]:
+    """The member of each shard; empty without members."""
+    return _assigned(shards, tuple(sorted(set(members))))
+
+
+@lru_cache(maxsize=64)
+def _assigned(shards: int, members: tuple[str, ...]) -> Mapping[int, str]:
+    if not members:
+        return {}
+    floor, left_over = divmod(shards, len(members))
+    pairs = sorted(
+        ((_score(shard, member), shard, member) for shard in range(shards) for member in members),
+        reverse=True,
+    )
+    load = dict.fromkeys(members, 0)
+    found: dict[int, str] = {}
+    for _, shard, member in pairs:
+        if shard in found or load[member] > floor or (load[member] == floor and not left_over):
+            continue
+        if load[member] == floor:
+            left_over -= 1
+        load[member] += 1
+        found[shard] = member
+    return found
+
+
+def _score(shard: int, member: str) -> bytes:
+    return blake2b(f"{shard}/{member}".encode(), digest_size=8).digest()
+
 
 MAX_SHARDS: Final = 1024
 _LONGEST_LABEL: Final = 63

@@ -20,11 +20,17 @@ from kubekit.client.api_client import Client
 from kubekit.client.builtin import LEASES
 from kubekit.client.errors import ApiError, Conflict, NotFound
 from kubekit.controller.reconcile import Key
-from kubekit.leases.assignment import assignment, shard_of
 from kubekit.leases.lease import Elector, LeaseTerms, LeaseTiming, OnChange, Turnover
-from kubekit.leases.membership import Member, Membership
-from kubekit.leases.set_lease import SetLease
-from kubekit.leases.shard_records import LeaseRecord, Role, SetNames, agreed_count, record_of
+from kubekit.leases.membership import Member, Membership, SetLease
+from kubekit.leases.shard_records import (
+    LeaseRecord,
+    Role,
+    SetNames,
+    agreed_count,
+    assignment,
+    record_of,
+    shard_of,
+)
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,9 @@ from kubekit.client.api_client import Client
 from kubekit.client.builtin import CRON_JOBS, JOBS, PODS
 from kubekit.controller.controller import Controller
 from kubekit.controller.manager import Manager
-from kubekit.controller.reconcile import Key
-from kubekit.controller.sources import owner_key
+from kubekit.controller.reconcile import Key, owner_key
 from kubekit.controller.urgent_work import UrgentWorkGate
-from kubekit.events.event_recorder import EventRecorder
-from kubekit.events.event_values import EventLimits
+from kubekit.events.event_recorder import EventLimits, EventRecorder
 from picokube.nodeagent.cron_jobs import CronJobController
 from picokube.nodeagent.data_directory import (
     AgentPaths,

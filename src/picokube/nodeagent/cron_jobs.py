@@ -14,8 +14,7 @@ from zoneinfo import ZoneInfo
 import re2
 from cronsim import CronSim, CronSimError
 
-from kubekit.cache.indexers import OWNER_UID
-from kubekit.cache.object_cache import Cache
+from kubekit.cache.object_cache import OWNER_UID, Cache
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import CRON_JOBS, JOBS
 from kubekit.client.errors import AlreadyExists

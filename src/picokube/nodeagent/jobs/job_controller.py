@@ -8,8 +8,7 @@ from itertools import count
 
 import orjson
 
-from kubekit.cache.indexers import OWNER_UID
-from kubekit.cache.object_cache import Cache, Cached, Change
+from kubekit.cache.object_cache import OWNER_UID, Cache, Cached, Change
 from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import JOBS, PODS
 from kubekit.client.errors import AlreadyExists, Forbidden, Invalid

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
+from kubekit.quantities import parse_quantity
+
 MAX_EXPANDED: Final = 1024 * 1024
 """Characters: variables that refer to each other can grow exponentially. Linux limits an argument to 128 KiB."""
 
@@ -50,12 +52,6 @@ Obj = Mapping[str, Any]
 ADDRESS = "127.0.0.1"
 """Processes share the network of the host."""
 _KEY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
-_UNITS = {
-    "": Decimal(1), "m": Decimal("0.001"), "k": Decimal(10**3), "M": Decimal(10**6), "G": Decimal(10**9),
-    "T": Decimal(10**12), "P": Decimal(10**15), "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30),
-    "Ti": Decimal(2**40), "Pi": Decimal(2**50),
-}  # fmt: skip
-_QUANTITY = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)")
 
 
 class UnknownField(ValueError):
@@ -89,15 +85,15 @@ def resource_field(container: Obj, reference: Obj) -> str:
         value = (resources.get("limits") or {}).get(name)
     if value is None:
         value = _host_capacity(name) if section == "limits" else "0"
-    divisor = parse_quantity(str(reference.get("divisor") or "1")) or Decimal(1)
-    return str((parse_quantity(str(value)) / divisor).to_integral_value(ROUND_CEILING))
+    divisor = _quantity(str(reference.get("divisor") or "1")) or Decimal(1)
+    return str((_quantity(str(value)) / divisor).to_integral_value(ROUND_CEILING))
 
 
-def parse_quantity(text: str) -> Decimal:
-    match = _QUANTITY.fullmatch(text)
-    if match is None or match[2] not in _UNITS:
+def _quantity(text: str) -> Decimal:
+    value = parse_quantity(text)
+    if value is None:
         raise UnknownField(f"{text!r} is not a valid quantity")
-    return Decimal(match[1]) * _UNITS[match[2]]
+    return value
 
 
 def _host_capacity(name: str) -> str:

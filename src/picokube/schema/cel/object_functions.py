@@ -9,34 +9,18 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
+from kubekit.quantities import parse_quantity
 from picokube.schema.go_text import go_quote
 
-_QUANTITY: Final = re.compile(
-    r"([+-]?)([0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]{1,2})?",
-    re.ASCII,
-)
-_BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
-_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _QUANTITY_KEY: Final = "quantity"
 
 
-def _parsed_quantity(text: str) -> Decimal | None:
-    found = _QUANTITY.fullmatch(text)
-    if found is None:
-        return None
-    value, suffix = Decimal(found[1] + found[2]), found[3] or ""
-    if suffix in _BINARY:
-        return value * Decimal(1024) ** _BINARY[suffix]
-    power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:] or 0)
-    return value.scaleb(power)
-
-
 def is_quantity(text: str) -> bool:
-    return _parsed_quantity(text) is not None
+    return parse_quantity(text) is not None
 
 
 def quantity(text: str) -> dict[str, str]:
-    value = _parsed_quantity(text)
+    value = parse_quantity(text)
     if value is None:
         raise ValueError(
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

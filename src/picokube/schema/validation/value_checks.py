@@ -6,11 +6,11 @@ path to the value. Errors are converted to field errors like in apiextensions-ap
 """
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kubekit.dns_names import dns_label_1035_problems
 from picokube.schema.errors import (
     NO_FIELD,
     FieldError,
@@ -385,15 +385,6 @@ def _junctions(value: Any, node: Node, name: str, at: Path) -> Outcome:
     return outcome
 
 
-_LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_LONGEST_LABEL: Final = 63
-_LABEL_RULE: Final = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation "
-    "is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-)
-
-
 def embedding_routes(node: Node) -> Routes:
     """The routes to embedded resources."""
     return routes_to(node, lambda item: item.embedded)
@@ -424,7 +415,7 @@ def _resource_errors(value: dict[str, Any], at: Path, prefix: str) -> Iterator[F
                 yield required(f"{prefix}{name}", path=path)
             case "":
                 yield invalid(f"{prefix}{name}", "", "must not be empty", path=path)
-            case str() as text if name == "kind" and (problems := _kind_problems(text)):
+            case str() as text if name == "kind" and (problems := dns_label_1035_problems(text.lower())):
                 problem = "may have mixed case, but should otherwise match: " + ",".join(problems)
                 yield invalid(f"{prefix}{name}", text, problem, path=path)
             case str() as text if name == "apiVersion" and text.count("/") > 1:
@@ -436,12 +427,3 @@ def _resource_errors(value: dict[str, Any], at: Path, prefix: str) -> Iterator[F
     if not isinstance(value.get("metadata", {}), dict):
         # Upstream's message names a Go type. Callers need the field and the reason.
         yield invalid(f"{prefix}metadata", value["metadata"], "must be an object", path=(*at, "metadata"))
-
-
-def _kind_problems(kind: str) -> list[str]:
-    problems = []
-    if len(kind) > _LONGEST_LABEL:
-        problems.append(f"must be no more than {_LONGEST_LABEL} characters")
-    if not _LABEL.fullmatch(kind.lower()):
-        problems.append(_LABEL_RULE)
-    return problems

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from kubekit.cache.cached_object import Cached
+from kubekit.cache.object_cache import Cached
 from kubekit.controller.controller import Controller, Outcome
 from kubekit.controller.quarantine import MAX_TIMEOUTS, Quarantine
 from kubekit.controller.reconcile import DONE, Key
