@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from picokube.apiserver.storage.errors import CannotOpen, InUse
     from picokube.nodeagent.agent import NodeAgent, NodeAgentSettings
     from picokube.nodeagent.data_directory import DirectoryInUse, ForeignDirectory
-    from picokube.nodeagent.pods.container_view import HostProgram
+    from picokube.nodeagent.pods.process_mode import HostProgram
     from picokube.server import ApiServerSettings, Front, Running, running
 
 __all__ = [
@@ -39,7 +39,7 @@ _MODULES = {
     "InUse": "picokube.apiserver.storage.errors",
     "NodeAgent": "picokube.nodeagent.agent",
     "NodeAgentSettings": "picokube.nodeagent.agent",
-    "HostProgram": "picokube.nodeagent.pods.container_view",
+    "HostProgram": "picokube.nodeagent.pods.process_mode",
     "Running": "picokube.server",
     "running": "picokube.server",
 }

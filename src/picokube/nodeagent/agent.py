@@ -24,13 +24,12 @@ from picokube.nodeagent.data_directory import (
     remove_shared_scratch,
 )
 from picokube.nodeagent.jobs.job_controller import JobController
-from picokube.nodeagent.jobs.job_state import is_finished
+from picokube.nodeagent.jobs.job_plan import is_finished
 from picokube.nodeagent.node import NodeRegistration, Scheduler, Slots, node_labels
 from picokube.nodeagent.object_writes import TERMINAL_PHASES
-from picokube.nodeagent.pods.container_view import HostProgram
 from picokube.nodeagent.pods.environment import inherited_environment
 from picokube.nodeagent.pods.pod_controller import PodController
-from picokube.nodeagent.pods.process_mode import Host, ProcessMode
+from picokube.nodeagent.pods.process_mode import Host, HostProgram, ProcessMode
 from picokube.nodeagent.supervisor.kernel import boot_id
 from picokube.nodeagent.supervisor.protocol import Run
 from picokube.nodeagent.supervisor_link import SupervisorLink

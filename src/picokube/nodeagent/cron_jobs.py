@@ -21,7 +21,7 @@ from kubekit.client.errors import AlreadyExists
 from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
 from kubekit.times import parse_rfc3339, rfc3339_seconds
-from picokube.nodeagent.jobs.job_state import is_finished
+from picokube.nodeagent.jobs.job_plan import is_finished
 from picokube.nodeagent.object_writes import Writer, is_true
 
 _MACROS = {

@@ -15,7 +15,7 @@ from picokube.schema.errors import NO_FIELD, ErrorType, FieldError, UnknownField
 from picokube.schema.node import Node, Routes
 from picokube.schema.pruning import apply_defaults, default_routes, drop_nulls, prune
 from picokube.schema.validation import value_checks
-from picokube.schema.validation.correlation import Correlation
+from picokube.schema.validation.correlation import Correlation, duplicates, keyed_routes
 from picokube.schema.validation.fast_validator import (
     PassedObjects,
     compile_fast_validator,
@@ -23,7 +23,6 @@ from picokube.schema.validation.fast_validator import (
     list_routes,
     without_passed_items,
 )
-from picokube.schema.validation.list_types import duplicates, keyed_routes
 from picokube.schema.validation.value_checks import embedded_errors, embedding_routes, value_errors
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from picokube.nodeagent.pods.container_view import (
+from picokube.nodeagent.pods.container_request import (
     HostProgram,
     ViewRequest,
     container_view,
     inaccessible_parent,
     required_directories,
 )
-from picokube.nodeagent.supervisor import libc
+from picokube.nodeagent.supervisor import kernel
 from picokube.nodeagent.supervisor.container import Container
 from picokube.nodeagent.supervisor.isolation import best_isolation
 from picokube.nodeagent.supervisor.protocol import (
@@ -129,7 +129,7 @@ def test_an_order_travels_as_json(home):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's home is closed to its own containers")
 def test_a_stranger_reaches_the_program_and_nothing_else(home, monkeypatch):
     """Nor a way to write, and no capability comes with it; volumes stand where they should."""
-    libc.load()
+    kernel.load_libc()
     isolation = best_isolation()
     if not isolation.has_mounts:
         pytest.skip("this machine allows no mount namespaces")

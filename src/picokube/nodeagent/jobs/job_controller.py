@@ -15,13 +15,14 @@ from kubekit.client.errors import AlreadyExists, Forbidden, Invalid
 from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.events.event_recorder import EventRecorder
-from picokube.nodeagent.jobs.job_plan import JobPlan, plan_job
-from picokube.nodeagent.jobs.job_state import (
+from picokube.nodeagent.jobs.job_plan import (
     INDEX,
     TRACKING,
     UNCOUNTED,
+    JobPlan,
     expires_at,
     is_finished,
+    plan_job,
     summarize_pod,
 )
 from picokube.nodeagent.lifecycle_events import job_changed, pod_created, pod_not_created

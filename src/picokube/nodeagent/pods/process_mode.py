@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 from kubekit.client.api_client import Obj
 from kubekit.events.event_recorder import EventRecorder
 from picokube.nodeagent.data_directory import AgentPaths, shared_scratch
-from picokube.nodeagent.pods.container_view import HostProgram
 from picokube.nodeagent.supervisor_link import SupervisorLink
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where a cluster puts it
@@ -40,6 +39,14 @@ class Host:
     @property
     def is_root(self) -> bool:
         return self.user == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostProgram:
+    """A program and the directories that it needs."""
+
+    path: str
+    needs: tuple[str, ...]
 
 
 def unsupported_fields(pod: Obj, host: Host) -> list[str]:

@@ -15,8 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from picokube.nodeagent.supervisor import kernel
-from picokube.nodeagent.supervisor.container import Container, StartDeferred, StartFailed, prepare_containers
-from picokube.nodeagent.supervisor.container_init import exit_code
+from picokube.nodeagent.supervisor.container import (
+    Container,
+    StartDeferred,
+    StartFailed,
+    exit_code,
+    prepare_containers,
+)
 from picokube.nodeagent.supervisor.isolation import Isolation
 from picokube.nodeagent.supervisor.journal import (
     Journal,
@@ -27,6 +32,7 @@ from picokube.nodeagent.supervisor.journal import (
     started_entry,
     withdrawn_entry,
 )
+from picokube.nodeagent.supervisor.kernel import Capacity
 from picokube.nodeagent.supervisor.protocol import (
     Refusal,
     Run,
@@ -35,7 +41,6 @@ from picokube.nodeagent.supervisor.protocol import (
     run_to_json,
     start_request_from_json,
 )
-from picokube.nodeagent.supervisor.resources import Capacity
 
 CHUNK = 256 * 1024
 

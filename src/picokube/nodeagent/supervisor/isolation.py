@@ -13,8 +13,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
-from picokube.nodeagent.supervisor import libc as calls
-from picokube.nodeagent.supervisor.libc import (
+from picokube.nodeagent.supervisor import kernel
+from picokube.nodeagent.supervisor.kernel import (
     MS_BIND,
     MS_NODEV,
     MS_NOEXEC,
@@ -190,11 +190,11 @@ class Isolation(StrEnum):
     @property
     def flags(self) -> int:
         flags = {
-            Isolation.PID_NAMESPACE: calls.CLONE_NEWNS | calls.CLONE_NEWPID,
-            Isolation.MOUNT_NAMESPACE: calls.CLONE_NEWNS,
+            Isolation.PID_NAMESPACE: kernel.CLONE_NEWNS | kernel.CLONE_NEWPID,
+            Isolation.MOUNT_NAMESPACE: kernel.CLONE_NEWNS,
             Isolation.SUBREAPER: 0,
         }[self]
-        return flags | calls.CLONE_NEWUSER if flags and os.geteuid() != 0 else flags
+        return flags | kernel.CLONE_NEWUSER if flags and os.geteuid() != 0 else flags
 
 
 def best_isolation() -> Isolation:
@@ -208,16 +208,16 @@ def best_isolation() -> Isolation:
 def fork_into(isolation: Isolation, child: Callable[[], None]) -> int:
     """Fork a process that runs `child` and exits. Returns its pid. Raises OSError."""
     user, group = os.geteuid(), os.getegid()
-    libc = calls.LIBC
+    libc = kernel.LIBC
     pid = libc.clone(isolation.flags) if libc is not None and isolation.flags else os.fork()
     if pid == 0:
         try:
             signal.set_wakeup_fd(-1)
-            if libc is not None and isolation.flags & calls.CLONE_NEWUSER:
+            if libc is not None and isolation.flags & kernel.CLONE_NEWUSER:
                 # A non-dumpable process doesn't own its files in /proc.
-                libc.prctl(calls.PR_SET_DUMPABLE, 1)
+                libc.prctl(kernel.PR_SET_DUMPABLE, 1)
                 map_user(user, group)
-                libc.prctl(calls.PR_SET_DUMPABLE, 0)
+                libc.prctl(kernel.PR_SET_DUMPABLE, 0)
             child()
         finally:
             os._exit(127)
@@ -226,13 +226,13 @@ def fork_into(isolation: Isolation, child: Callable[[], None]) -> int:
 
 def _works(isolation: Isolation) -> bool:
     def probe() -> None:
-        if calls.LIBC is not None:
+        if kernel.LIBC is not None:
             mount = Mount(source="/proc/self", target="/jangar-probe/deep")
             own_proc = isolation is Isolation.PID_NAMESPACE
-            enter(calls.LIBC, (mount,), own_proc=own_proc)
+            enter(kernel.LIBC, (mount,), own_proc=own_proc)
             os._exit(0)
 
-    if calls.LIBC is None:
+    if kernel.LIBC is None:
         return False
     with contextlib.suppress(OSError):
         return os.waitpid(fork_into(isolation, probe), 0)[1] == 0

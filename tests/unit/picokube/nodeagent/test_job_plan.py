@@ -6,8 +6,14 @@ import pytest
 
 from kubekit.times import rfc3339_seconds
 from picokube.nodeagent.jobs.job_controller import build_pod, pod_names
-from picokube.nodeagent.jobs.job_plan import plan_job
-from picokube.nodeagent.jobs.job_state import INDEX, TRACKING, format_indexes, parse_indexes, summarize_pod
+from picokube.nodeagent.jobs.job_plan import (
+    INDEX,
+    TRACKING,
+    format_indexes,
+    parse_indexes,
+    plan_job,
+    summarize_pod,
+)
 from picokube.nodeagent.object_writes import find, is_true
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)

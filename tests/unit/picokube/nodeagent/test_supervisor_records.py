@@ -19,8 +19,8 @@ from picokube.nodeagent.supervisor.journal import (
     started_entry,
     withdrawn_entry,
 )
+from picokube.nodeagent.supervisor.kernel import max_containers, too_many_files, too_many_processes
 from picokube.nodeagent.supervisor.protocol import Run, RunKey
-from picokube.nodeagent.supervisor.resources import max_containers, too_many_files, too_many_processes
 
 KEY = RunKey("pod", "main", 0)
 
