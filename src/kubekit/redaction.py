@@ -12,24 +12,24 @@ from urllib.parse import quote, quote_plus
 import re2
 
 MIN_VALUE: Final = 4
-"""Shorter values occur in every text: they would be replaced everywhere, and protect nothing."""
+"""Shorter values are not redacted, because they occur in every text."""
 MIN_WITHIN: Final = 8
-"""Of base64 inside something longer: shorter forms occur in ordinary words."""
+"""Minimum length of base64 inside a longer value: shorter forms occur in ordinary words."""
 MAX_ENCODED_LINES: Final = 256
-"""Of a value with more lines, single lines are known plain and in JSON only; the whole is known in every form."""
+"""The lines of a longer value are redacted only plain and in JSON; the whole value in every form."""
 WRAP_COLUMNS: Final = (64, 76)
-"""Where `openssl` and `base64` break lines."""
+"""Columns at which `openssl` and `base64` wrap lines."""
 
 
 class Form(NamedTuple):
-    """Bytes to look for; `any_case` where upper and lower case mean the same."""
+    """Bytes to search for; with `any_case` in upper and lower case."""
 
     data: bytes
     any_case: bool = True
 
 
 def forms_of(value: bytes) -> Iterator[Form]:
-    """Every form of one value; none for a value that is too short."""
+    """All forms of a value. None for a value that is too short."""
     whole = value.strip()
     lines = {line.strip() for line in whole.splitlines()} - {whole}
     is_long = len(lines) > MAX_ENCODED_LINES
@@ -45,7 +45,7 @@ def forms_of(value: bytes) -> Iterator[Form]:
 
 
 def _as_text(value: bytes) -> Iterator[Form]:
-    """In JSON, in JSON inside JSON, and in the other case of letters outside ASCII."""
+    """JSON, JSON inside JSON, and the other case of letters outside ASCII."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
@@ -78,7 +78,7 @@ def _as_base64(value: bytes) -> Iterator[Form]:
 
 
 def _within(value: bytes, encode: Callable[[bytes], bytes]) -> Iterator[Form]:
-    """Inside something longer, such as `user:password`: the characters that the bytes beside it do not change."""
+    """Base64 inside a longer value, such as `user:password`: the characters that adjacent bytes don't change."""
     for before, first in enumerate((0, 2, 3)):
         data = encode(bytes(before) + value)[first : (before + len(value)) * 8 // 6]
         if len(data) >= MIN_WITHIN:
@@ -88,19 +88,19 @@ def _within(value: bytes, encode: Callable[[bytes], bytes]) -> Iterator[Form]:
 MASK: Final = b"***"
 MAX_PATTERN_FORMS: Final = 1000
 MAX_PATTERN_FORM: Final = 4096
-"""Longer forms are compared one by one: an automaton of them would not fit into its memory."""
+"""Longer forms are searched one by one, because their automaton would exceed its memory limit."""
 PROBE: Final = 64
 MAX_PROBES: Final = 16
 
 
 class Redactor:
-    """Knows some values."""
+    """Replaces some values with `***`."""
 
     def __init__(self, values: Iterable[bytes]) -> None:
         forms = {form for value in values for form in forms_of(value)}
         ordered = sorted(forms, key=lambda form: (-len(form.data), form))
         self._long = [form for form in ordered if len(form.data) > MAX_PATTERN_FORM]
-        # The longest first: a short form must not cut a longer one apart.
+        # Longest first: a short form must not split a longer one.
         short = ordered[len(self._long) :]
         self._patterns = [
             _compiled(short[start : start + MAX_PATTERN_FORMS])
@@ -108,28 +108,28 @@ class Redactor:
         ]
         self._forms = ordered
         self.longest = len(ordered[0].data) if ordered else 0
-        """Bytes of the longest form."""
+        """Length of the longest form in bytes."""
 
     def redact(self, text: bytes) -> bytes:
-        """The text without any of the values."""
+        """The text without the values."""
         return _without(text, self._spans(text))
 
     def redact_cut(self, text: bytes) -> bytes:
-        """The same of a text that may begin or end within a value, because it is a part of a longer one."""
+        """Redact an excerpt, which may begin or end within a value."""
         first = max((_cut_off(text, form, at_start=True) for form in self._forms), default=0)
         last = max((_cut_off(text, form, at_start=False) for form in self._forms), default=0)
         edges = [(0, first), (len(text) - last, len(text))]
         return _without(text, [*self._spans(text), *(span for span in edges if span[0] < span[1])])
 
     def _spans(self, text: bytes) -> list[tuple[int, int]]:
-        """Where values stand; a value of one pattern may overlap that of another."""
+        """The positions of values. Matches of different patterns may overlap."""
         spans = [span for form in self._long for span in _occurrences(text, form)]
         spans += [match.span() for pattern in self._patterns for match in pattern.finditer(text)]
         return spans
 
 
 def _without(text: bytes, spans: list[tuple[int, int]]) -> bytes:
-    """The text with each span replaced; spans that overlap are one."""
+    """The text with each span replaced; overlapping spans are merged."""
     if not spans:
         return text
     parts: list[bytes] = []
@@ -160,7 +160,7 @@ def _occurrences(text: bytes, form: Form) -> Iterator[tuple[int, int]]:
 
 
 def _cut_off(text: bytes, form: Form, *, at_start: bool) -> int:
-    """How many bytes at that end of the text are the rest of a form that was cut; the most that can be."""
+    """The maximum number of bytes at this end of the text that may belong to a truncated form."""
     size = min(len(form.data) - 1, len(text))
     if size < MIN_VALUE:
         return 0
@@ -176,7 +176,7 @@ def _cut_off(text: bytes, form: Form, *, at_start: bool) -> int:
 
 
 def _candidates(edge: bytes, data: bytes, *, at_start: bool) -> Iterator[int]:
-    """Lengths that are worth a comparison, the longest first: where the edge's outermost bytes occur in the form."""
+    """Candidate lengths, longest first: where the outermost bytes of the edge occur in the form."""
     if len(edge) > PROBE:
         probe, place = (edge[:PROBE], 0) if at_start else (edge[-PROBE:], len(data))
         for _ in range(MAX_PROBES):

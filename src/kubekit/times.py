@@ -47,6 +47,12 @@ def rfc3339_microseconds(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def rfc3339_nanoseconds(nanoseconds: int) -> str:
+    """`2026-02-07T12:00:00.000000000Z` for a Unix time in nanoseconds: the format of container logs."""
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return f"{from_epoch(seconds):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+
+
 def parse_rfc3339(text: str) -> datetime:
     """The moment in UTC. Raises ValueError for anything that is not a complete RFC 3339 time."""
     try:

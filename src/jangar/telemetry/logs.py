@@ -2,8 +2,9 @@
 
 import logging
 import sys
-from datetime import UTC, datetime
 from typing import TextIO
+
+from kubekit.times import from_epoch, rfc3339_milliseconds
 
 _STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 """Attributes of every record; all others come from `extra`."""
@@ -13,13 +14,13 @@ class LineFormatter(logging.Formatter):
     """Appends extra fields as key=value; values with spaces or quotes are quoted."""
 
     def format(self, record: logging.LogRecord) -> str:
-        timestamp = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        timestamp = rfc3339_milliseconds(from_epoch(record.created))
         fields = [
             f"{name}={_quoted(value)}"
             for name, value in record.__dict__.items()
             if name not in _STANDARD_FIELDS
         ]
-        head = f"{timestamp.replace('+00:00', 'Z')} {record.levelname.lower()} {record.name}: {record.getMessage()}"
+        head = f"{timestamp} {record.levelname.lower()} {record.name}: {record.getMessage()}"
         line = " ".join([head.replace("\n", "\\n"), *fields])
         if record.exc_info:
             line = f"{line}\n{self.formatException(record.exc_info)}"

@@ -1,4 +1,8 @@
-"""Parses the events of a watch."""
+"""A Kubernetes API client for plain JSON objects. Each call sends one request; callers retry.
+
+Every write carries a precondition and cannot change another object or version than intended: an update has a
+resourceVersion, a delete a uid, a patch either of them, an apply its field manager.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager

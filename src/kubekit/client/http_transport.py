@@ -1,4 +1,8 @@
-"""Credentials of a connection: the TLS context and an Authorization header with a refreshed token."""
+"""HTTP to an API server over aiohttp. Distinguishes failures that certainly had no effect.
+
+aiohttp retries PUT and DELETE when a kept-alive connection turns out to be closed. A write that is sent twice could
+conflict with itself, so retries are disabled for everything but GET.
+"""
 
 import asyncio
 import base64

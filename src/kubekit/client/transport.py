@@ -1,4 +1,4 @@
-"""Splits a stream of chunks into lines."""
+"""The interface between the client and a connection to a server: requests and line streams as bytes."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager

@@ -1,4 +1,9 @@
-"""Exponential backoff with a limit and jitter."""
+"""A deduplicating work queue with delays and exponential backoff; a key is never processed by two workers at once.
+
+The semantics are those of client-go's work queue: a key that is added while it is processed is queued again when
+processing is `done`; a delayed key keeps only its earliest time; the delay of a failed key grows until it is forgotten.
+Everything but the constructor needs a running event loop.
+"""
 
 import asyncio
 import heapq

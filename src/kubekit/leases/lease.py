@@ -298,7 +298,7 @@ class Elector:
             self.turnover.taken += 1
             self.turnover.taken_over += seat.is_inherited
             log.info("lease acquired", extra={"lease": seat.name, "identity": self.identity})
-            self._notify(seat.shard, has_finalizer=True)
+            self._notify(seat.shard, is_held=True)
 
     def _lose(self, seat: "_Seat") -> None:
         self.turnover.lost += seat.was_held
@@ -313,16 +313,16 @@ class Elector:
             seat.was_held = False
             seat.gained.clear()
             log.info("lease lost", extra={"lease": seat.name, "identity": self.identity})
-            self._notify(seat.shard, has_finalizer=False)
+            self._notify(seat.shard, is_held=False)
 
-    def _notify(self, shard: int, *, has_finalizer: bool) -> None:
+    def _notify(self, shard: int, *, is_held: bool) -> None:
         for listener in self._listeners:
-            listener(shard, has_finalizer)
+            listener(shard, is_held)
 
     async def _release(self, seat: "_Seat") -> None:
         if not seat.was_held:
             return
-        # Give up the authority before the record, never the other way round.
+        # Drop the authority first: while this process may still act, the Lease must stay held.
         self._distrust(seat)
         seat.known = None
         try:

@@ -300,9 +300,9 @@ class ShardSet:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
 
-    def _notify(self, shard: int, has_finalizer: bool) -> None:
+    def _notify(self, shard: int, is_held: bool) -> None:
         for listener in self._listeners:
-            listener(shard, has_finalizer)
+            listener(shard, is_held)
 
     def _log_fields(self) -> dict[str, str]:
         return {"set": self._names.name, "member": self.identity}

@@ -1,4 +1,4 @@
-"""One HTTP connection: uvicorn's protocol with bounds on the bytes of headers and on the time a client may take."""
+"""An HTTP server: uvicorn with limits on connections, header sizes and the time that a client may take."""
 
 import asyncio
 import logging
@@ -19,11 +19,11 @@ from kubekit.serving.connection_limits import ConnectionLimits, Phase, evicted, 
 from kubekit.serving.peer_owner import PEER_UID, Address, peer_uid
 
 CHUNK_OVERHEAD: Final = 32
-"""Bytes that a chunk of a body may need beside its content."""
+"""Maximum overhead of a chunk of a body in bytes."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection of a port with limits; `HttpServer` makes it and ends it when it takes too long."""
+    """A connection with limits. `HttpServer` creates it, and ends it if it exceeds a timeout."""
 
     def __init__(
         self,
@@ -41,8 +41,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._peer: int | None = None
         self._is_peer_known = False
         self._unparsed = 0
-        """Bytes received for the current message beside its body. The parser joins the pieces of one header into an
-        ever longer one, which takes quadratic time."""
+        """Bytes received for the current message except its body. The parser concatenates the pieces of a header,
+        which takes quadratic time."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -98,23 +98,23 @@ class BoundedProtocol(HttpToolsProtocol):
         self.stalled_since = None
 
     def expire(self) -> None:
-        """End a connection whose client took too long; one that sent half a request is told so."""
+        """End a connection that exceeded a timeout, with status 408 if a request is incomplete."""
         if self.phase in {Phase.HEADERS, Phase.BODY} and self.stalled_since is None:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT)
         else:
             self.abort()
 
     def abort(self) -> None:
-        """End the connection at once, in whatever phase."""
+        """End the connection at once, in any phase."""
         if self.phase is not Phase.HANDSHAKE:
             self.transport.abort()
         elif self.socket is not None:
-            # The event loop owns the descriptor until the handshake ends: the end of the stream ends that.
+            # The event loop owns the descriptor during the handshake. Shutting down the socket ends it.
             with suppress(OSError):
                 self.socket.shutdown(socket.SHUT_RDWR)
 
     def _peer_uid(self) -> int | None:
-        """Of the process at the other end, looked up once for a connection."""
+        """The user id of the peer process, looked up once per connection."""
         if not self._is_peer_known:
             self._peer, self._is_peer_known = peer_uid(self.client, _address(self.server)), True
         return self._peer
@@ -138,26 +138,26 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Clients ask for a stream before they fall back to others; the answer tells them enough."""
+        """Don't log it: clients try to upgrade before they fall back, and the response suffices."""
 
 
-def _address(found: tuple[str, int | None] | None) -> Address | None:
-    return None if found is None or found[1] is None else (found[0], found[1])
+def _address(server: tuple[str, int | None] | None) -> Address | None:
+    return None if server is None or server[1] is None else (server[0], server[1])
 
 
 log = logging.getLogger("jangar.http")
 
 ACCEPTED_AT_ONCE: Final = 32
 PAUSE_SECONDS: Final = 0.1
-"""So long nothing is accepted after the machine refused a descriptor, or while all connections are busy."""
+"""Pause of accepting connections if there are no descriptors or all connections are busy."""
 SWEEP_TICKS: Final = 10
-"""uvicorn ticks ten times a second."""
+"""Ticks of uvicorn between two sweeps; there are ten ticks per second."""
 GRACEFUL_SECONDS: Final = 1
 KEEP_ALIVE_SECONDS: Final = 75
 
 
 class Acceptor:
-    """Takes connections from a listening socket while there is room for them."""
+    """Accepts connections from a listening socket up to the limit."""
 
     def __init__(self, server: "HttpServer", listener: socket.socket) -> None:
         self._server = server
@@ -172,7 +172,7 @@ class Acceptor:
         self._loop.add_reader(listener.fileno(), self._accept)
 
     def close(self) -> None:
-        """Accept nothing more, and give up handshakes that are under way."""
+        """Stop accepting connections, and abort handshakes in progress."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -188,7 +188,7 @@ class Acceptor:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def sweep(self) -> None:
-        """Disconnect the clients that took too long."""
+        """Disconnect the clients that exceeded a timeout."""
         now = self._loop.time()
         for protocol in tuple(self._known):
             if is_overdue(protocol, now):
@@ -215,7 +215,7 @@ class Acceptor:
     def _make_room(self, limit: int) -> bool:
         chosen = evicted(self._known, limit)
         for protocol in chosen:
-            # Not counted from now on: the event loop closes it within this turn.
+            # Not counted from now on; the event loop closes it in this iteration.
             self._known.discard(protocol)
             protocol.abort()
         return bool(chosen)
@@ -249,7 +249,7 @@ class Acceptor:
         try:
             await self._loop.connect_accepted_socket(lambda: protocol, accepted, **arguments)
         except (OSError, ssl.SSLError, TimeoutError) as error:
-            # A client that speaks no TLS, or left in the middle of the handshake: no fault of ours.
+            # The client doesn't use TLS, or disconnected during the handshake.
             log.debug("handshake failed", extra={"reason": str(error)})
             self._known.discard(protocol)
             with suppress(OSError):
@@ -257,7 +257,7 @@ class Acceptor:
 
 
 class HttpServer(uvicorn.Server):
-    """uvicorn with an acceptor of ours. Leaves signals to the process."""
+    """uvicorn with its own acceptor. Doesn't handle signals."""
 
     def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
         super().__init__(config)
@@ -273,7 +273,7 @@ class HttpServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._acceptors = [Acceptor(self, item) for item in sockets or ()]
-        self.servers = self._acceptors  # type: ignore[assignment] # what is asked of them is close and wait_closed
+        self.servers = self._acceptors  # type: ignore[assignment] # uvicorn calls only close and wait_closed
         self.started = True
 
     async def on_tick(self, counter: int) -> bool:
@@ -295,7 +295,7 @@ def http_server(
     key: Path | None = None,
     limits: ConnectionLimits | None = None,
 ) -> HttpServer:
-    """A server for `serve(sockets=[...])`; with a certificate it speaks TLS alone."""
+    """A server for `serve(sockets=[...])`. With a certificate, it accepts only TLS."""
     config = uvicorn.Config(
         app,
         http=protocol,

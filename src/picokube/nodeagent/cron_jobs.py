@@ -20,9 +20,10 @@ from kubekit.client.builtin import CRON_JOBS, JOBS
 from kubekit.client.errors import AlreadyExists
 from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
+from kubekit.metadata import controller_reference, has_condition
 from kubekit.times import parse_rfc3339, rfc3339_seconds
 from picokube.nodeagent.jobs.job_plan import is_finished
-from picokube.nodeagent.object_writes import Writer, is_true
+from picokube.nodeagent.object_writes import Writer
 
 _MACROS = {
     "@yearly": "0 0 1 1 *",
@@ -200,14 +201,7 @@ def build_job(cron: Obj, scheduled_at: datetime) -> Obj:
     template_meta = template.get("metadata") or {}
     zone = cron["spec"].get("timeZone")
     annotations = {**(template_meta.get("annotations") or {}), SCHEDULED_AT: _local_time(scheduled_at, zone)}
-    owner = {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "name": meta["name"],
-        "uid": meta["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    owner = controller_reference("batch/v1", "CronJob", meta["name"], meta["uid"])
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -234,8 +228,7 @@ def _last_success(old: Obj, jobs: Sequence[Obj]) -> Obj:
     completion_times = [
         job["status"]["completionTime"]
         for job in jobs
-        if is_true((job.get("status") or {}).get("conditions"), "Complete")
-        and job["status"].get("completionTime")
+        if has_condition(job, "Complete") and job["status"].get("completionTime")
     ]
     latest = max([*completion_times, old.get("lastSuccessfulTime") or ""])
     return {"lastSuccessfulTime": latest} if latest else {}
@@ -247,7 +240,7 @@ def _beyond_history_limits(spec: Obj, jobs: Sequence[Obj]) -> list[Obj]:
         ("Complete", "successfulJobsHistoryLimit", 3),
         ("Failed", "failedJobsHistoryLimit", 1),
     ):
-        finished = [job for job in jobs if is_true((job.get("status") or {}).get("conditions"), kind)]
+        finished = [job for job in jobs if has_condition(job, kind)]
         finished = [job for job in finished if not job["metadata"].get("deletionTimestamp")]
         finished.sort(key=lambda job: (job["status"].get("startTime") or "", job["metadata"]["name"]))
         limit = spec.get(name, default)

@@ -14,9 +14,10 @@ from kubekit.client.errors import AlreadyExists, ApiError, Conflict, NotFound, i
 from kubekit.client.resource import Resource
 from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
+from kubekit.metadata import find_condition, with_condition
 from kubekit.times import rfc3339_microseconds, rfc3339_seconds
 from picokube.nodeagent.lifecycle_events import pod_not_scheduled, pod_scheduled
-from picokube.nodeagent.object_writes import TERMINAL_PHASES, Writer, find, with_condition
+from picokube.nodeagent.object_writes import TERMINAL_PHASES, Writer
 from picokube.nodeagent.pods.environment import ADDRESS
 
 
@@ -279,7 +280,7 @@ class Scheduler:
             self._pods.record_write(bound)
 
     async def _mark_unschedulable(self, pod: Obj, reason: str) -> None:
-        old = find((pod.get("status") or {}).get("conditions"), "PodScheduled")
+        old = find_condition((pod.get("status") or {}).get("conditions"), "PodScheduled")
         if old is not None and old.get("message") == reason:
             return
         if reason:

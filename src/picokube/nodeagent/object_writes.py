@@ -1,6 +1,5 @@
-"""Writes shared by the controllers, guarded by the object uid, and the conditions that they write."""
+"""Writes shared by the controllers: create, update a status, remove a finalizer, delete. Guarded by the object uid."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from kubekit.cache.object_cache import Cache
@@ -8,28 +7,7 @@ from kubekit.client.api_client import Client, Obj, PatchKind
 from kubekit.client.errors import ApiError, Conflict, Invalid, NotFound
 from kubekit.client.resource import Resource
 
-Condition = dict[str, Any]
-
 TERMINAL_PHASES = ("Succeeded", "Failed")
-
-
-def is_true(conditions: Sequence[Condition] | None, kind: str) -> bool:
-    condition = find(conditions, kind)
-    return condition is not None and condition.get("status") == "True"
-
-
-def find(conditions: Sequence[Condition] | None, kind: str) -> Condition | None:
-    return next((condition for condition in conditions or () if condition.get("type") == kind), None)
-
-
-def with_condition(conditions: Sequence[Condition], new: Condition) -> list[Condition]:
-    """The list with one condition set. `lastTransitionTime` changes only with the status."""
-    old = find(conditions, new["type"])
-    if old is None:
-        return [*conditions, new]
-    if old.get("status") == new["status"]:
-        new = {**new, "lastTransitionTime": old.get("lastTransitionTime", new["lastTransitionTime"])}
-    return [new if condition is old else condition for condition in conditions]
 
 
 class Writer:

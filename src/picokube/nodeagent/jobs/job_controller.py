@@ -15,6 +15,7 @@ from kubekit.client.errors import AlreadyExists, Forbidden, Invalid
 from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.events.event_recorder import EventRecorder
+from kubekit.metadata import controller_reference, is_controlled_by
 from picokube.nodeagent.jobs.job_plan import (
     INDEX,
     TRACKING,
@@ -51,14 +52,7 @@ def build_pod(job: Obj, name: str, *, node: str = "", index: int | None = None) 
     meta, template = job["metadata"], orjson.loads(orjson.dumps(job["spec"]["template"]))
     template_meta = template.get("metadata") or {}
     finalizers = [finalizer for finalizer in template_meta.get("finalizers") or () if finalizer != TRACKING]
-    owner = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "name": meta["name"],
-        "uid": meta["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    owner = controller_reference("batch/v1", "Job", meta["name"], meta["uid"])
     pod: Obj = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -199,7 +193,7 @@ class JobController:
                     existing = await self._pod_writer.get(
                         pod["metadata"]["namespace"], pod["metadata"]["name"]
                     )
-                    if existing is not None and _is_controlled_by(existing, job):
+                    if existing is not None and is_controlled_by(existing, job["metadata"]["uid"]):
                         self._pods.record_write(existing)
                         return
                     continue
@@ -266,8 +260,3 @@ def _fits_any_node(job: Obj) -> bool:
     return not any(
         spec.get(name) for name in ("nodeSelector", "schedulingGates", "affinity", "nodeName")
     ) and (spec.get("schedulerName", "default-scheduler") == "default-scheduler")
-
-
-def _is_controlled_by(pod: Obj, job: Obj) -> bool:
-    owners = pod["metadata"].get("ownerReferences") or ()
-    return any(owner["uid"] == job["metadata"]["uid"] and owner.get("controller") for owner in owners)

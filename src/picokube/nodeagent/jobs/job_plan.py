@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from kubekit.metadata import find_condition, has_condition, is_condition_true, with_condition
 from kubekit.times import parse_rfc3339, rfc3339_seconds
-from picokube.nodeagent.object_writes import TERMINAL_PHASES, find, is_true, with_condition
+from picokube.nodeagent.object_writes import TERMINAL_PHASES
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 """Annotation and label with the index of a pod."""
@@ -87,7 +88,7 @@ def summarize_pod(pod: Obj) -> PodSummary:
         created=meta.get("creationTimestamp", ""),
         is_deleted=bool(meta.get("deletionTimestamp")),
         is_tracked=TRACKING in (meta.get("finalizers") or ()),
-        is_ready=is_true(status.get("conditions"), "Ready"),
+        is_ready=is_condition_true(status.get("conditions"), "Ready"),
         restarts=sum(item.get("restartCount", 0) for item in statuses),
         finished_at=_finished_at(meta, status),
         index=_index((meta.get("annotations") or {}).get(INDEX)),
@@ -105,7 +106,7 @@ def _finished_at(meta: Obj, status: Obj) -> datetime:
     ]
     if ends and all(ends):
         return max(parse_rfc3339(end) for end in ends if end)
-    ready = find(status.get("conditions"), "Ready")
+    ready = find_condition(status.get("conditions"), "Ready")
     if ready is not None and ready.get("status") == "False" and ready.get("lastTransitionTime"):
         return parse_rfc3339(ready["lastTransitionTime"])
     if deleted := meta.get("deletionTimestamp"):
@@ -123,8 +124,7 @@ def is_failed(job: Obj, pod: PodSummary) -> bool:
 
 
 def is_finished(job: Obj) -> bool:
-    conditions = (job.get("status") or {}).get("conditions")
-    return is_true(conditions, "Complete") or is_true(conditions, "Failed")
+    return has_condition(job, "Complete") or has_condition(job, "Failed")
 
 
 def expires_at(job: Obj) -> datetime | None:
@@ -281,9 +281,11 @@ class _Planner:
 
     def _verdict(self) -> _Verdict | None:
         conditions = self._old.get("conditions")
-        if is_true(conditions, "SuccessCriteriaMet"):
+        if is_condition_true(conditions, "SuccessCriteriaMet"):
             return _success_verdict()
-        if (target := find(conditions, "FailureTarget")) is not None and target.get("status") == "True":
+        if (target := find_condition(conditions, "FailureTarget")) is not None and target.get(
+            "status"
+        ) == "True":
             return _Verdict(kind="Failed", reason=target.get("reason", ""), message=target.get("message", ""))
         if unsupported := next((name for name in UNSUPPORTED if self._spec.get(name) is not None), None):
             message = f"spec.{unsupported} is not supported when Jobs run as local processes"
@@ -404,7 +406,7 @@ class _Planner:
             return with_condition(
                 conditions, self._condition("Suspended", "True", "JobSuspended", "Job suspended")
             )
-        if is_true(conditions, "Suspended"):
+        if is_condition_true(conditions, "Suspended"):
             status["startTime"] = rfc3339_seconds(self._now)
             return with_condition(
                 conditions, self._condition("Suspended", "False", "JobResumed", "Job resumed")

@@ -1,4 +1,4 @@
-"""Reads the termination message of a container from its file, or from the end of its log."""
+"""Reconciles pods: plans, starts and stops containers, and writes the status."""
 
 import asyncio
 import logging

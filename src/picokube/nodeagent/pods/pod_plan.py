@@ -1,4 +1,4 @@
-"""Adds runs that only the pod status records, not the supervisor. Such a container must not run again. Pure."""
+"""Plans the next actions of a pod: containers to start and stop, phase and requeue time. Pure; time is an argument."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from kubekit.metadata import with_condition
 from kubekit.times import from_epoch, rfc3339_seconds
-from picokube.nodeagent.object_writes import TERMINAL_PHASES, with_condition
+from picokube.nodeagent.object_writes import TERMINAL_PHASES
 from picokube.nodeagent.pods.environment import ADDRESS
 from picokube.nodeagent.pods.pod_plan import UNSUPPORTED_FIELD, PodPlan, is_sidecar, latest_runs
 from picokube.nodeagent.supervisor.protocol import Run, RunKey

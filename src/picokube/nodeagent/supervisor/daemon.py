@@ -1,4 +1,8 @@
-"""A non-blocking connection to an agent that exchanges one JSON document per line."""
+"""The event loop of the supervisor: receives requests, starts containers, and records and reports their ends.
+
+It survives exhausted resources: a start that is not possible now is refused with a reason, and an end that can't be
+written is kept in memory and reported.
+"""
 
 import contextlib
 import json
@@ -14,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kubekit.times import from_epoch, rfc3339_seconds
 from picokube.nodeagent.supervisor import kernel
 from picokube.nodeagent.supervisor.container import (
     Container,
@@ -112,7 +117,7 @@ NO_MEMORY = Refusal(reason="OutOfMemory", message="the supervisor is out of memo
 def log(text: str) -> None:
     """Write a line to `supervisor.log`. Does nothing if the disk is full."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n")
+        sys.stderr.write(f"{rfc3339_seconds(from_epoch(time.time()))} {text}\n")
         sys.stderr.flush()
 
 

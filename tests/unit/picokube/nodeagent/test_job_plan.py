@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from kubekit.metadata import find_condition, is_condition_true
 from kubekit.times import rfc3339_seconds
 from picokube.nodeagent.jobs.job_controller import build_pod, pod_names
 from picokube.nodeagent.jobs.job_plan import (
@@ -14,7 +15,6 @@ from picokube.nodeagent.jobs.job_plan import (
     plan_job,
     summarize_pod,
 )
-from picokube.nodeagent.object_writes import find, is_true
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 STARTED = rfc3339_seconds(NOON - timedelta(seconds=60))
@@ -74,8 +74,8 @@ def test_a_pod_that_succeeds_completes_the_job_in_one_status():
     assert found.is_urgent
     assert found.status["succeeded"] == 1
     assert found.status["completionTime"] == rfc3339_seconds(NOON)
-    assert is_true(found.status.get("conditions"), "SuccessCriteriaMet")
-    assert is_true(found.status.get("conditions"), "Complete")
+    assert is_condition_true(found.status.get("conditions"), "SuccessCriteriaMet")
+    assert is_condition_true(found.status.get("conditions"), "Complete")
     assert [pod.name for pod in found.release] == ["p"]
     assert found.create == 0
 
@@ -95,7 +95,7 @@ def test_a_finished_job_only_releases():
 def test_failures_beyond_the_limit_fail_the_job(limit, verdict):
     """One failure more than allowed ends the job with the reason of a cluster."""
     found = plan(a_job(backoffLimit=limit), a_pod(phase="Failed"))
-    failed = find(found.status.get("conditions"), "Failed")
+    failed = find_condition(found.status.get("conditions"), "Failed")
     assert (failed is not None) is verdict
     if verdict:
         assert failed["reason"] == "BackoffLimitExceeded"
@@ -138,10 +138,10 @@ def test_a_deadline_fails_the_job_and_its_pod_counts_as_failed():
     job = a_job(status={"startTime": STARTED}, activeDeadlineSeconds=60)
     first = plan(job, a_pod())
     assert ([pod.name for pod in first.delete], first.uncounted_deletes) == (["p"], False)
-    assert find(first.status.get("conditions"), "FailureTarget")["reason"] == "DeadlineExceeded"
-    assert find(first.status.get("conditions"), "Failed") is None
+    assert find_condition(first.status.get("conditions"), "FailureTarget")["reason"] == "DeadlineExceeded"
+    assert find_condition(first.status.get("conditions"), "Failed") is None
     second = plan(a_job(status=first.status, activeDeadlineSeconds=60), a_pod(phase="Failed", leaving=True))
-    assert find(second.status.get("conditions"), "Failed")["reason"] == "DeadlineExceeded"
+    assert find_condition(second.status.get("conditions"), "Failed")["reason"] == "DeadlineExceeded"
     assert second.status["failed"] == 1
 
 
@@ -154,7 +154,7 @@ def test_suspending_deletes_pods_that_no_one_counts():
     """The pod is released and deleted with its grace; the job is neither complete nor failed."""
     found = plan(a_job(suspend=True, status={"startTime": STARTED, "active": 1}), a_pod())
     assert ([pod.name for pod in found.delete], found.uncounted_deletes) == (["p"], True)
-    assert find(found.status.get("conditions"), "Suspended")["reason"] == "JobSuspended"
+    assert find_condition(found.status.get("conditions"), "Suspended")["reason"] == "JobSuspended"
     assert found.status["terminating"] == 1
     assert "completionTime" not in found.status
 
@@ -169,7 +169,7 @@ def test_a_resumed_job_starts_anew():
     status = {"conditions": [{"type": "Suspended", "status": "True"}], "startTime": STARTED}
     found = plan(a_job(status=status))
     assert found.create == 1
-    assert find(found.status.get("conditions"), "Suspended")["status"] == "False"
+    assert find_condition(found.status.get("conditions"), "Suspended")["status"] == "False"
     assert found.status["startTime"] == rfc3339_seconds(NOON)
 
 
@@ -186,8 +186,8 @@ def test_pods_that_leave_are_replaced_as_the_policy_says(policy, create):
 
 def test_a_job_is_not_complete_while_a_pod_leaves():
     found = plan(a_job(parallelism=2, completions=1), a_pod(phase="Succeeded"), a_pod("q", leaving=True))
-    assert is_true(found.status.get("conditions"), "SuccessCriteriaMet")
-    assert not is_true(found.status.get("conditions"), "Complete")
+    assert is_condition_true(found.status.get("conditions"), "SuccessCriteriaMet")
+    assert not is_condition_true(found.status.get("conditions"), "Complete")
 
 
 def test_no_more_pods_than_completions_are_left():
@@ -203,8 +203,10 @@ def test_too_many_pods_lose_the_least_done():
 
 def test_without_completions_one_success_is_enough_when_the_rest_has_ended():
     job = a_job(parallelism=2, completions=None)
-    assert not is_true(plan(job, a_pod("a", "Succeeded"), a_pod("b")).status.get("conditions"), "Complete")
-    assert is_true(
+    assert not is_condition_true(
+        plan(job, a_pod("a", "Succeeded"), a_pod("b")).status.get("conditions"), "Complete"
+    )
+    assert is_condition_true(
         plan(job, a_pod("a", "Succeeded"), a_pod("b", "Failed")).status.get("conditions"), "Complete"
     )
 
@@ -234,7 +236,7 @@ def test_a_deleted_job_lets_its_pods_go_and_stops_nothing():
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(spec, field):
-    failed = find(plan(a_job(**spec)).status.get("conditions"), "Failed")
+    failed = find_condition(plan(a_job(**spec)).status.get("conditions"), "Failed")
     assert failed["reason"] == "UnsupportedField"
     assert failed["message"].startswith(field)
 
@@ -291,7 +293,7 @@ def test_two_pods_of_one_index_are_one_too_many():
 def test_an_indexed_job_is_complete_with_all_its_indexes():
     job = an_indexed_job(status={"completedIndexes": "0-2", "succeeded": 3, "startTime": STARTED})
     found = plan(job, a_pod("d", "Succeeded", index=3))
-    assert is_true(found.status["conditions"], "Complete")
+    assert is_condition_true(found.status["conditions"], "Complete")
     assert (found.status["completedIndexes"], found.status["succeeded"]) == ("0-3", 4)
 
 
