@@ -50,7 +50,7 @@ def rfc3339_microseconds(moment: datetime) -> str:
 def rfc3339_nanoseconds(nanoseconds: int) -> str:
     """`2026-02-07T12:00:00.000000000Z` for a Unix time in nanoseconds: the format of container logs."""
     seconds, rest = divmod(nanoseconds, 10**9)
-    return f"{from_epoch(seconds):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+    return f"{from_epoch(seconds).isoformat()[:19]}.{rest:09d}Z"
 
 
 def parse_rfc3339(text: str) -> datetime:

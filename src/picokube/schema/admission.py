@@ -35,9 +35,9 @@ class CompiledSchema:
     @classmethod
     def of(cls, schema: Mapping[str, Any]) -> Self:
         """Compile a schema. CEL rules are compiled at first use. Raises SchemaRejected."""
-        found = cls(source=schema)
-        _ = found.gate
-        return found
+        compiled = cls(source=schema)
+        _ = compiled.gate
+        return compiled
 
     @classmethod
     def later(cls, schema: Mapping[str, Any]) -> Self:
@@ -103,12 +103,12 @@ def admit(
 
     Shares values that are identical in the `known` resource, which this schema admitted before.
     """
-    found = prune(obj, schema.root, known)
-    admitted = found.kept
-    if found.has_nulls:
+    pruned = prune(obj, schema.root, known)
+    admitted = pruned.kept
+    if pruned.has_nulls:
         drop_nulls(admitted, schema.root)
     fill(schema, admitted, known)
-    return admitted, found.unknown
+    return admitted, pruned.unknown
 
 
 def fill(schema: CompiledSchema, obj: dict[str, Any], known: Mapping[str, Any] | None = None) -> None:

@@ -33,10 +33,10 @@ def is_readable(schema: Mapping[str, Any]) -> bool:
 
 def unknown_keywords(schema: Mapping[str, Any], at: Path = ()) -> list[UnknownField]:
     """Keywords such as const, examples and $defs, which a server drops, or rejects in strict mode."""
-    found = [UnknownField(path=(*at, keyword)) for keyword in schema if keyword not in _KNOWN]
+    unknown = [UnknownField(path=(*at, keyword)) for keyword in schema if keyword not in _KNOWN]
     for inner, steps in subschemas(schema):
-        found += unknown_keywords(inner, (*at, *steps))
-    return found
+        unknown += unknown_keywords(inner, (*at, *steps))
+    return unknown
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[Any, Path]]:
@@ -126,8 +126,8 @@ class Node:
 
     def child(self, name: str) -> "Node | None":
         """The node of the field `name`. None if there is none."""
-        found = self.properties.get(name)
-        return found if found is not None else self.additional
+        child = self.properties.get(name)
+        return child if child is not None else self.additional
 
     def field_name(self, prefix: str, name: str) -> str:
         """The display name of the field `name` below `prefix`: spec.a, or spec[a] for a key of a map."""
@@ -199,8 +199,8 @@ def _read(schema: Mapping[str, Any], at: Path, *, as_written: bool) -> Node:
     if len(at) > 2 * MAX_DEPTH:
         raise SchemaRejected(f"the schema nests deeper than {MAX_DEPTH} levels at {place(at[:8])}...")
     for keyword, expected in mistyped_keywords(schema):
-        found = type(schema[keyword]).__name__
-        raise SchemaRejected(f"{keyword} must be {expected}, found {found} at {place(at)}")
+        actual = type(schema[keyword]).__name__
+        raise SchemaRejected(f"{keyword} must be {expected}, found {actual} at {place(at)}")
     additional = schema.get("additionalProperties")
     items = schema.get("items")
     negated = schema.get("not")
@@ -322,11 +322,11 @@ def field_path(source: str, node: Node) -> FieldPath | None:
     text, path, at = "", [], 0
     current: Node | None = node
     while at < len(source):
-        found = _FIELD_STEP.match(source, at)
-        if found is None or current is None:
+        match = _FIELD_STEP.match(source, at)
+        if match is None or current is None:
             return None
-        at = found.end()
-        name = found[1] if found[1] is not None else _unescaped(found[2])
+        at = match.end()
+        name = match[1] if match[1] is not None else _unescaped(match[2])
         if name is None:
             return None
         if current.properties:
@@ -344,6 +344,6 @@ def field_path(source: str, node: Node) -> FieldPath | None:
 
 
 def _unescaped(text: str) -> str | None:
-    if any(found not in _MEANING for found in _ESCAPE.findall(text)):
+    if any(match not in _MEANING for match in _ESCAPE.findall(text)):
         return None
-    return _ESCAPE.sub(lambda found: _MEANING[found[1]], text)
+    return _ESCAPE.sub(lambda match: _MEANING[match[1]], text)

@@ -101,8 +101,8 @@ class _Reader:
             case "*" | "+" | "?":
                 self._repeat(self.at + 1, 0, last_repeat)
                 return True
-            case "{" if (found := _REPEAT.match(self.text, self.at)) is not None:
-                self._counted(found, last_repeat)
+            case "{" if (repeat := _REPEAT.match(self.text, self.at)) is not None:
+                self._counted(repeat, last_repeat)
                 return True
             case "{" | "}":
                 self._put("\\" + self.text[self.at], 1)
@@ -162,12 +162,12 @@ class _Reader:
         group = self.groups[-1]
         group.repeats = max(group.repeats, group.last or 1)
 
-    def _counted(self, found: re.Match[str], last_repeat: int) -> None:
-        least = int(found[1][:9])
-        most = least if found[2] is None else -1 if found[3] is None else int(found[3][:9])
+    def _counted(self, repeat: re.Match[str], last_repeat: int) -> None:
+        least = int(repeat[1][:9])
+        most = least if repeat[2] is None else -1 if repeat[3] is None else int(repeat[3][:9])
         if least > _MOST_REPEATS or most > _MOST_REPEATS or 0 <= most < least:
-            raise _PatternError("invalid repeat count", found[0])
-        self._repeat(found.end(), least if most < 0 else most, last_repeat, counted=True)
+            raise _PatternError("invalid repeat count", repeat[0])
+        self._repeat(repeat.end(), least if most < 0 else most, last_repeat, counted=True)
 
     def _repeat(self, end: int, times: int, last_repeat: int, *, counted: bool = False) -> None:
         end += self.text.startswith("?", end)
@@ -202,13 +202,13 @@ class _Reader:
             )
 
     def _unicode_class(self) -> str:
-        found = _UNICODE.match(self.text, self.at)
-        if found is None:
+        match = _UNICODE.match(self.text, self.at)
+        if match is None:
             raise _PatternError("invalid character class range", self.text[self.at :])
-        name = (found[1] if found[1] is not None else found[2]).removeprefix("^")
+        name = (match[1] if match[1] is not None else match[2]).removeprefix("^")
         if not _is_category(name):
-            raise _PatternError("invalid character class range", found[0])
-        return found[0]
+            raise _PatternError("invalid character class range", match[0])
+        return match[0]
 
     def _character(self) -> tuple[int, int]:
         """The character of an escape, and the length of the escape."""

@@ -207,9 +207,9 @@ class _Estimate:
         self.work = 0
 
     def bound(self, expr: Expr, local: Mapping[str, Bound], times: int = 1) -> Bound:
-        found = self._bound(expr, local, times)
-        self.largest = max(self.largest, found.size)
-        return found
+        bound = self._bound(expr, local, times)
+        self.largest = max(self.largest, bound.size)
+        return bound
 
     def _bound(self, expr: Expr, local: Mapping[str, Bound], times: int) -> Bound:
         self.work += times

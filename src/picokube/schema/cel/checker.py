@@ -54,7 +54,7 @@ class Checked:
     mistakes: tuple[TypeProblem, ...]
 
     @property
-    def gives(self) -> Type:
+    def result_type(self) -> Type:
         return self.types[id(self.root)]
 
     def type_of(self, expr: Expr) -> Type:
@@ -78,15 +78,15 @@ def checked(root: Expr, variables: Mapping[str, Type], declarations: Iterable[De
 
 
 def _objects(declarations: Iterable[Declared]) -> dict[str, Declared]:
-    found: dict[str, Declared] = {}
+    objects: dict[str, Declared] = {}
     left = list(declarations)
     while left:
         declared = left.pop()
         if is_object(declared.type):
-            found[declared.type.name] = declared
+            objects[declared.type.name] = declared
         left.extend(declared.fields.values())
         left.extend(inner for inner in (declared.item, declared.key) if inner is not None)
-    return found
+    return objects
 
 
 _Scope = dict[str, Type]
@@ -104,9 +104,9 @@ class _Checker:
     mistakes: list[TypeProblem] = field(default_factory=list)
 
     def check(self, expr: Expr, scope: _Scope) -> Type:
-        found = self._type(expr, scope)
-        self.types[id(expr)] = found
-        return found
+        kind = self._type(expr, scope)
+        self.types[id(expr)] = kind
+        return kind
 
     def _type(self, expr: Expr, scope: _Scope) -> Type:
         match expr:
@@ -130,32 +130,32 @@ class _Checker:
         return ERROR
 
     def _named(self, name: str, scope: _Scope) -> Type | None:
-        found = scope.get(name)
-        if found is None and name in TYPE_NAMES:
+        kind = scope.get(name)
+        if kind is None and name in TYPE_NAMES:
             return self.substitution.renamed([Type("type", (parsed_type(TYPE_NAMES[name]),))])[0]
-        return found
+        return kind
 
     def _select(self, expr: Select, scope: _Scope) -> Type:
         qualified = _qualified(expr)
-        if qualified is not None and (found := self._named(qualified, scope)) is not None:
+        if qualified is not None and (kind := self._named(qualified, scope)) is not None:
             self.names[id(expr)] = qualified
-            return found
-        found = self._field(expr, expr.operand, expr.field, scope)
-        return BOOL if expr.test else self.substitution.resolved(found)
+            return kind
+        kind = self._field(expr, expr.operand, expr.field, scope)
+        return BOOL if expr.test else self.substitution.resolved(kind)
 
     def _field(self, expr: Expr, operand: Expr, name: str, scope: _Scope, *, asks: bool = False) -> Type:
         """The type of a field. Optional for `.?field` and for a field of an optional."""
         owner, optional = unwrapped(self.substitution.resolved(self.check(operand, scope)))
-        found = DYN
+        kind = DYN
         if owner.name == "map":
-            found = owner.params[1]
+            kind = owner.params[1]
         elif is_param(owner):
             self.substitution.fit([DYN], [owner])
         elif is_object(owner):
-            found = self._object_field(expr, owner, name)
+            kind = self._object_field(expr, owner, name)
         elif not is_dynamic(owner):
             self._mistake(expr.at, f"type '{owner}' does not support field selection")
-        return optional_of(found) if optional or asks else found
+        return optional_of(kind) if optional or asks else kind
 
     def _object_field(self, expr: Expr, owner: Type, name: str) -> Type:
         known = self.objects.get(owner.name)
@@ -191,13 +191,13 @@ class _Checker:
         parameter_types: list[tuple[Type, ...]] = []
         result: Type | None = None
         for signature in signatures(function, method=method):
-            takes, gives = signature.takes, signature.gives
+            parameters, result_type = signature.parameters, signature.result_type
             if signature.generic:
-                *renamed, gives = self.substitution.renamed((*takes, gives))
-                takes = tuple(renamed)
-            if self.substitution.fit(kinds, takes):
-                parameter_types.append(signature.takes)
-                given = self.substitution.resolved(gives)
+                *renamed, result_type = self.substitution.renamed((*parameters, result_type))
+                parameters = tuple(renamed)
+            if self.substitution.fit(kinds, parameters):
+                parameter_types.append(signature.parameters)
+                given = self.substitution.resolved(result_type)
                 result = given if result is None or result == given else DYN
         self.parameter_types[id(call)] = tuple(parameter_types)
         if result is not None:
@@ -301,13 +301,13 @@ _MIXED_ALLOWED: Final = "format"
 
 def literal_mistakes(checked: Checked) -> list[TypeProblem]:
     calls = [part for part in _parts(checked.root, mixed=True) if isinstance(part, Call)]
-    found: list[TypeProblem] = []
+    mistakes: list[TypeProblem] = []
     for name, reads in _CHECKS.items():
-        found += [mistake for call in calls if call.function == name for mistake in _argument(call, reads)]
+        mistakes += [mistake for call in calls if call.function == name for mistake in _argument(call, reads)]
     literals = [part for part in _parts(checked.root, mixed=False) if isinstance(part, Literal)]
-    found += [mistake for literal in literals if not literal.is_map for mistake in _list(literal, checked)]
-    found += [mistake for literal in literals if literal.is_map for mistake in _map(literal, checked)]
-    return found
+    mistakes += [mistake for literal in literals if not literal.is_map for mistake in _list(literal, checked)]
+    mistakes += [mistake for literal in literals if literal.is_map for mistake in _map(literal, checked)]
+    return mistakes
 
 
 def _parts(expr: Expr, *, mixed: bool) -> Iterator[Expr]:

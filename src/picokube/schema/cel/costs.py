@@ -88,45 +88,45 @@ Operands = tuple[Operand, ...]
 _Rule = Callable[[tuple[Type, ...], Operands], Estimate]
 
 
-def call_cost(function: str, takes: tuple[Type, ...], operands: Operands, *, method: bool) -> Estimate:
-    """The cost of a call with the signature that takes these types. The target of a method is its first operand."""
+def call_cost(function: str, parameters: tuple[Type, ...], operands: Operands, *, method: bool) -> Estimate:
+    """The cost of a call with a signature of these parameters. The target of a method is its first operand."""
     if function == "matches" and not method:
         return Estimate(1)
-    rule = _RULES.get((function, takes[0].name if takes else "")) or _RULES.get((function, ""))
-    return rule(takes, operands) if rule is not None else Estimate(1)
+    rule = _RULES.get((function, parameters[0].name if parameters else "")) or _RULES.get((function, ""))
+    return rule(parameters, operands) if rule is not None else Estimate(1)
 
 
-def _to_bytes(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _to_bytes(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     size = operands[0].extent
     return Estimate(size.cost(READING), Size(size.min_size, size.max_size * 4 & LIMIT))
 
 
-def _to_text(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _to_text(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     size = operands[0].extent
     return Estimate(size.cost(READING), Size(size.min_size // 4, size.max_size))
 
 
-def _quoted(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _quoted(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     size = operands[0].extent
     return Estimate(size.cost(READING), Size(size.min_size + 2 & LIMIT, size.max_size * 2 + 2 & LIMIT))
 
 
-def _finds(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _finds(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     text, pattern = operands[0].extent, operands[1].extent
     cost = capped(text.plus(ONE).cost(READING) * pattern.cost(_PATTERN))
     return Estimate(cost, Size(0, text.max_size))
 
 
-def _joins_texts(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _joins_texts(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     size = operands[0].extent.plus(operands[1].extent)
     return Estimate(size.cost(READING), size)
 
 
-def _compares(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _compares(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     return Estimate(scaled(min(operands[0].extent.max_size, operands[1].extent.max_size), READING))
 
 
-def _equals(takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _equals(parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     one, other = operands
     if one.type == other.type:
         match one.type.name:
@@ -138,10 +138,10 @@ def _equals(takes: tuple[Type, ...], operands: Operands) -> Estimate:
                 return Estimate(scaled((other.size or ONE).max_size, READING))
             case _:
                 pass
-    return _compares(takes, operands)
+    return _compares(parameters, operands)
 
 
-def _looks_at_each(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _looks_at_each(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     """Reads a string, or a list and its strings."""
     target = operands[0]
     if not target.type.params:
@@ -152,7 +152,7 @@ def _looks_at_each(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
     return Estimate(capped(target.extent.max_size * capped(each)))
 
 
-def _replaces(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _replaces(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     size, old, new = (operand.extent for operand in operands[:3])
     count = kept = 0
     if old.min_size == 0:
@@ -171,14 +171,14 @@ def _replaces(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
     return Estimate(size.cost(2 * READING), Size(fewest, count).times(new).plus(Size(left, kept)))
 
 
-def _splits(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _splits(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     size, max_size = operands[0].extent, operands[0].extent.max_size
     if len(operands) > 2 and operands[2].number is not None:  # noqa: PLR2004 - the limit
         max_size = operands[2].number & LIMIT
     return Estimate(size.cost(2 * READING), Size(0, max_size))
 
 
-def _joins(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _joins(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     count = operands[0].extent
     size = count.times(operands[0].item) if operands[0].type.params else Size(0, 0)
     if len(operands) > 1:
@@ -191,7 +191,7 @@ def _makes_list(size: Size, factor: float) -> Estimate:
     return Estimate(capped(size.cost(factor) + 1 + _LIST_MADE), size)
 
 
-def _slices(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _slices(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     length = _number(operands[2], operands[0].extent.max_size) - _number(operands[1], 0) & LIMIT
     return _makes_list(Size(length, length), 1)
 
@@ -200,32 +200,32 @@ def _number(operand: Operand, otherwise: int) -> int:
     return otherwise if operand.number is None else max(operand.number, 0)
 
 
-def _flattens(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
+def _flattens(_parameters: tuple[Type, ...], operands: Operands) -> Estimate:
     depth = 1 if len(operands) == 1 else _number(operands[1], LIMIT)
     return _makes_list(operands[0].extent, float(depth))
 
 
-def _compares_items(takes: tuple[Type, ...], operands: Operands, *, sorts: int | None) -> Estimate:
+def _compares_items(parameters: tuple[Type, ...], operands: Operands, *, sorts: int | None) -> Estimate:
     """Compares all pairs of items. `sorts` is the index of the operand that is sorted."""
     size = operands[sorts or 0].extent
-    texts = sorts is not None and takes[sorts].params[0].name in {"string", "bytes"}
+    texts = sorts is not None and parameters[sorts].params[0].name in {"string", "bytes"}
     return _makes_list(size.times(size), 2 + READING if texts else 2)
 
 
 def _reading(position: int, factor: float = READING) -> _Rule:
     """The cost of a function that reads one operand."""
-    return lambda _takes, operands: Estimate(operands[position].extent.cost(factor))
+    return lambda _parameters, operands: Estimate(operands[position].extent.cost(factor))
 
 
 def _containing_address(base: int) -> _Rule:
     """The cost of comparing with an address or network, which may need to be parsed."""
-    return lambda takes, operands: Estimate(
-        capped(base + (operands[1].extent.cost(READING) if takes[1].name == "string" else 0))
+    return lambda parameters, operands: Estimate(
+        capped(base + (operands[1].extent.cost(READING) if parameters[1].name == "string" else 0))
     )
 
 
 def _comparing_sets(times: int) -> _Rule:
-    return lambda _takes, operands: Estimate(
+    return lambda _parameters, operands: Estimate(
         capped(operands[0].extent.times(operands[1].extent).cost(times) + 1)
     )
 
@@ -237,22 +237,24 @@ _RULES: Final[dict[tuple[str, str], _Rule]] = {
     ("strings.quote", ""): _quoted,
     ("startsWith", ""): _reading(1),
     ("endsWith", ""): _reading(1),
-    ("@in", ""): lambda takes, operands: Estimate(
-        operands[1].extent.cost(1) if takes[1].name == "list" else 1
+    ("@in", ""): lambda parameters, operands: Estimate(
+        operands[1].extent.cost(1) if parameters[1].name == "list" else 1
     ),
-    ("contains", ""): lambda _takes, operands: Estimate(
+    ("contains", ""): lambda _parameters, operands: Estimate(
         capped(operands[0].extent.cost(READING) * operands[1].extent.cost(READING))
     ),
-    ("matches", ""): lambda takes, operands: Estimate(_finds(takes, operands).cost),
+    ("matches", ""): lambda parameters, operands: Estimate(_finds(parameters, operands).cost),
     ("_==_", ""): _equals,
     ("_!=_", ""): _compares,
     ("_+_", "string"): _joins_texts,
     ("_+_", "bytes"): _joins_texts,
-    ("_+_", "list"): lambda _takes, operands: Estimate(1, operands[0].extent.plus(operands[1].extent)),
+    ("_+_", "list"): lambda _parameters, operands: Estimate(1, operands[0].extent.plus(operands[1].extent)),
     **{(f"_{entry}_", kind): _compares for entry in ("<", "<=", ">", ">=") for kind in ("string", "bytes")},
     **{(entry, ""): _looks_at_each for entry in ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf")},
     **{
-        (entry, ""): lambda _takes, operands: Estimate(operands[0].extent.cost(READING), operands[0].extent)
+        (entry, ""): lambda _parameters, operands: Estimate(
+            operands[0].extent.cost(READING), operands[0].extent
+        )
         for entry in ("url", "lowerAscii", "upperAscii", "substring", "trim")
     },
     **{
@@ -268,17 +270,17 @@ _RULES: Final[dict[tuple[str, str], _Rule]] = {
     ("findAll", ""): _finds,
     ("containsIP", ""): _containing_address(_ADDRESS_COMPARED),
     ("containsCIDR", ""): _containing_address(_ADDRESS_COMPARED + 2 + 1),
-    ("validate", ""): lambda _takes, operands: Estimate(
+    ("validate", ""): lambda _parameters, operands: Estimate(
         scaled(operands[1].extent.cost(READING), _NAMED_FORMAT_PATTERN * _PATTERN)
     ),
     ("sets.contains", ""): _comparing_sets(1),
     ("sets.intersects", ""): _comparing_sets(1),
     ("sets.equivalent", ""): _comparing_sets(2),
     ("slice", ""): _slices,
-    ("lists.range", ""): lambda _takes, operands: _makes_list(
+    ("lists.range", ""): lambda _parameters, operands: _makes_list(
         Size(_number(operands[0], LIMIT), _number(operands[0], LIMIT)), 1
     ),
-    ("reverse", ""): lambda _takes, operands: _makes_list(operands[0].extent, 1),
+    ("reverse", ""): lambda _parameters, operands: _makes_list(operands[0].extent, 1),
     ("flatten", ""): _flattens,
     ("distinct", ""): partial(_compares_items, sorts=None),
     ("sort", ""): partial(_compares_items, sorts=0),
@@ -410,18 +412,18 @@ class _Estimator:
         operands = tuple(map(self._operand, args))
         max_call_cost = 0
         size: Size | None = None
-        for takes in self.checked.parameter_types.get(id(call), ()):
-            found = Estimate(0) if function in {"_&&_", "_||_"} else None
-            found = found or call_cost(function, takes, operands, method=method)
-            max_call_cost = max(max_call_cost, found.cost)
-            if found.size is not None:
-                size = found.size if size is None else size.or_(found.size)
-            if function == "_+_" and takes[0].name in {"string", "bytes", "list"}:
+        for parameters in self.checked.parameter_types.get(id(call), ()):
+            estimate = Estimate(0) if function in {"_&&_", "_||_"} else None
+            estimate = estimate or call_cost(function, parameters, operands, method=method)
+            max_call_cost = max(max_call_cost, estimate.cost)
+            if estimate.size is not None:
+                size = estimate.size if size is None else size.or_(estimate.size)
+            if function == "_+_" and parameters[0].name in {"string", "bytes", "list"}:
                 self._set_joined_entry(call)
-            if function == "_[_]" and takes[0].name in {"list", "map"}:
+            if function == "_[_]" and parameters[0].name in {"list", "map"}:
                 entry = self._entry(args[0])
                 size = entry.value if entry is not None else None
-                step = "@items" if takes[0].name == "list" else "@values"
+                step = "@items" if parameters[0].name == "list" else "@values"
                 self.paths[id(call)] = self._path(args[0]).extended(step)
             if size is None:
                 size = self._size(call)
@@ -515,19 +517,19 @@ class _Estimator:
         return self.paths.get(id(expr), _NOWHERE)
 
     def _entry(self, expr: Expr) -> _Entry | None:
-        found = self.entries.get(id(expr))
-        if found is None and isinstance(expr, Ident) and (local := self._local(expr.name)) is not None:
+        entry = self.entries.get(id(expr))
+        if entry is None and isinstance(expr, Ident) and (local := self._local(expr.name)) is not None:
             return local.entry
-        return found
+        return entry
 
     def _size(self, expr: Expr) -> Size | None:
-        found = self.sizes.get(id(expr)) or _written_size(expr)
-        if found is not None:
-            return found
-        found = self._declared_size(self._path(expr).steps())
-        if found is not None:
-            self.sizes[id(expr)] = found
-            return found
+        size = self.sizes.get(id(expr)) or _written_size(expr)
+        if size is not None:
+            return size
+        size = self._declared_size(self._path(expr).steps())
+        if size is not None:
+            self.sizes[id(expr)] = size
+            return size
         if is_scalar(self.checked.type_of(expr)):
             return ONE
         local = self._local(expr.name) if isinstance(expr, Ident) else None

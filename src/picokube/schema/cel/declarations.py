@@ -58,11 +58,11 @@ def go_seconds(text: str) -> float | None:
         return 0.0
     at, total = 0, 0.0
     while at < len(unsigned):
-        found = _PIECE.match(unsigned, at)
-        if found is None or found[1] in {"", "."}:
+        match = _PIECE.match(unsigned, at)
+        if match is None or match[1] in {"", "."}:
             return None
-        total += float(found[1]) * _SECONDS[found[2]]
-        at = found.end()
+        total += float(match[1]) * _SECONDS[match[2]]
+        at = match.end()
     return sign * total if unsigned else None
 
 
@@ -94,7 +94,7 @@ def escaped(name: str) -> str | None:
         return f"__{name}__"
     if not _ESCAPABLE.fullmatch(name):
         return None
-    return _ESCAPED.sub(lambda found: _ESCAPES[found[0]], name)
+    return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
 
 
 def projection(node: Node) -> Projection | None:
@@ -250,13 +250,13 @@ def _object(node: Node, name: str, *, root: bool) -> Declared:
     min_size = 2
     for key, child in (_as_resource(node) if root else node.properties).items():
         identifier = escaped(key)
-        found = declared(child, root=child.embedded, name=f"{name}.{identifier}")
-        if found is None:
+        declaration = declared(child, root=child.embedded, name=f"{name}.{identifier}")
+        if declaration is None:
             continue
         if identifier is not None:
-            fields[identifier] = found
+            fields[identifier] = declaration
         if child.default is None and key in node.required:
-            min_size += len(key.encode()) + found.min_size + 4
+            min_size += len(key.encode()) + declaration.min_size + 4
     return Declared(type=Type(name), min_size=min_size, fields=fields)
 
 

@@ -101,14 +101,14 @@ def formatted(template: str, values: list[Any]) -> str:
     """The verbs %s, %d, %f, %e, %x, %b, %o and %%."""
     used = 0
 
-    def place(found: re.Match[str]) -> str:
+    def place(match: re.Match[str]) -> str:
         nonlocal used
-        if found[2] == "%":
+        if match[2] == "%":
             return "%"
         if used >= len(values):
             raise ValueError(f"index {used} out of range")
         used += 1
-        return _verb(found[2], int((found[1] or ".6")[1:]), values[used - 1])
+        return _verb(match[2], int((match[1] or ".6")[1:]), values[used - 1])
 
     if sum(len(str(value)) for value in values) * max(1, template.count("%")) > MAX_TEXT_SIZE:
         raise ValueError("out of fuel")
@@ -172,9 +172,9 @@ def _found(text: str, pattern: str) -> Iterator[str]:
         raise ValueError(f"illegal regex: {error}") from error
     searched = text.encode(errors="replace")
     burn(expression.programsize * len(searched) // _SEARCHED_PER_UNIT)
-    for found in expression.finditer(searched):
-        yield found[0].decode(errors="replace")
-        burn(1 + expression.programsize * (len(searched) - found.end()) // _SEARCHED_PER_UNIT)
+    for match in expression.finditer(searched):
+        yield match[0].decode(errors="replace")
+        burn(1 + expression.programsize * (len(searched) - match.end()) // _SEARCHED_PER_UNIT)
 
 
 def url(text: str) -> dict[str, Any]:
@@ -210,8 +210,8 @@ class Overload:
     """A signature with CEL type names; `any` stands for each type. The target of a method comes first."""
 
     name: str
-    takes: tuple[str, ...]
-    gives: str
+    parameters: tuple[str, ...]
+    result_type: str
     body: Callable[..., Any]
     method: bool = True
 
@@ -390,12 +390,12 @@ _QUANTITIES: Final = (
     Overload("isGreaterThan", ("map", "map"), "bool", lambda a, b: compared(a, b) > 0),
     Overload("isLessThan", ("map", "map"), "bool", lambda a, b: compared(a, b) < 0),
     *(
-        Overload(f"{prefix}emver", takes, gives, body, method=False)
-        for prefix, gives, body in (
+        Overload(f"{prefix}emver", parameters, result_type, body, method=False)
+        for prefix, result_type, body in (
             ("s", "map", object_functions.semver),
             ("isS", "bool", object_functions.is_semver),
         )
-        for takes in (("string",), ("string", "bool"))
+        for parameters in (("string",), ("string", "bool"))
     ),
     *(
         Overload(name, ("map",), "int", partial(object_functions.part, n))
@@ -444,6 +444,6 @@ _ADDRESSES: Final = (
 )
 
 OVERLOADS: Final = tuple(
-    Overload(item.name, item.takes, item.gives, _charged(item.body), item.method)
+    Overload(item.name, item.parameters, item.result_type, _charged(item.body), item.method)
     for item in (*_LISTS, *_TEXT, *_QUANTITIES, *_ADDRESSES)
 )

@@ -79,12 +79,12 @@ _SEMVER_KEY: Final = "semver"
 
 
 def _parsed_semver(text: str, *, loosely: bool) -> re.Match[str] | None:
-    found = _SEMVER.fullmatch(_completed(text) if loosely else text)
-    if found is None:
+    match = _SEMVER.fullmatch(_completed(text) if loosely else text)
+    if match is None:
         return None
-    before = (found[4] or "0").split(".")
+    before = (match[4] or "0").split(".")
     well_formed = all(part and not (part.isdigit() and len(part) > 1 and part[0] == "0") for part in before)
-    return found if well_formed and all((found[5] or "0").split(".")) else None
+    return match if well_formed and all((match[5] or "0").split(".")) else None
 
 
 def _completed(text: str) -> str:
@@ -108,10 +108,10 @@ def is_semver(text: str, loosely: bool = False) -> bool:
 
 
 def semver(text: str, loosely: bool = False) -> Packed:
-    found = _parsed_semver(text, loosely=loosely)
-    if found is None:
+    match = _parsed_semver(text, loosely=loosely)
+    if match is None:
         raise ValueError("No Major.Minor.Patch elements found" if text.count(".") < 2 else "Invalid version")  # noqa: PLR2004
-    return {_SEMVER_KEY: found[0].partition("+")[0]}
+    return {_SEMVER_KEY: match[0].partition("+")[0]}
 
 
 def is_packed(packed: Packed) -> bool:
@@ -119,10 +119,10 @@ def is_packed(packed: Packed) -> bool:
 
 
 def _match(packed: Packed) -> re.Match[str]:
-    found = _SEMVER.fullmatch(str(packed.get(_SEMVER_KEY, "")))
-    if found is None:
+    match = _SEMVER.fullmatch(str(packed.get(_SEMVER_KEY, "")))
+    if match is None:
         raise ValueError("no such overload")
-    return found
+    return match
 
 
 def part(number: int, packed: Packed) -> int:
@@ -135,10 +135,10 @@ def compare_semvers(one: Packed, other: Packed) -> int:
     return (a > b) - (a < b)
 
 
-def _order(found: re.Match[str]) -> tuple[Any, ...]:
+def _order(match: re.Match[str]) -> tuple[Any, ...]:
     # A release is greater than its pre-releases. Numeric identifiers are less than alphanumeric ones.
-    before = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in (found[4] or "").split(".")]
-    return (*(int(found[n]) for n in (1, 2, 3)), 0 if found[4] else 1, before if found[4] else [])
+    before = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split(".")]
+    return (*(int(match[n]) for n in (1, 2, 3)), 0 if match[4] else 1, before if match[4] else [])
 
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -149,7 +149,7 @@ _LENGTH: Final = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 
 def parse_address(text: str) -> Address:
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError as error:
         reason = f"ParseAddr({go_quote(text)}): unable to parse IP"
         raise ValueError(
@@ -157,8 +157,8 @@ def parse_address(text: str) -> Address:
         ) from error
     if "%" in text:
         raise ValueError(f"IP address {go_quote(text)} with zone value is not allowed")
-    _reject_ipv4_mapped(found, text)
-    return found
+    _reject_ipv4_mapped(address, text)
+    return address
 
 
 def _reject_ipv4_mapped(address: Address, text: str) -> None:
@@ -169,15 +169,15 @@ def _reject_ipv4_mapped(address: Address, text: str) -> None:
 def parse_network(text: str) -> Network:
     address, slash, length = text.partition("/")
     try:
-        found = ipaddress.ip_interface(f"{ipaddress.ip_address(address)}/{length}")
+        network = ipaddress.ip_interface(f"{ipaddress.ip_address(address)}/{length}")
     except ValueError:
-        found = None
-    if found is None or not _LENGTH.fullmatch(length) or "%" in text:
+        network = None
+    if network is None or not _LENGTH.fullmatch(length) or "%" in text:
         prefix = "network address parse error during conversion from string"
         reason = "unable to parse" if slash else "no '/'"
         raise ValueError(f"{prefix}: {prefix}: netip.ParsePrefix({go_quote(text)}): {reason}")
-    _reject_ipv4_mapped(found.ip, text)
-    return found
+    _reject_ipv4_mapped(network.ip, text)
+    return network
 
 
 def _unpacked(packed: Packed, key: str) -> str:
@@ -216,16 +216,21 @@ def address_attribute(name: str, packed: Packed) -> Any:
 
 
 def is_link_local_multicast(packed: Packed) -> bool:
-    found = _ip(packed)
-    net = ipaddress.ip_network("224.0.0.0/24" if found.version == 4 else "ff02::/16")  # noqa: PLR2004
-    return found in net or (found.version != 4 and found.packed[0] == 0xFF and found.packed[1] & 0x0F == 2)  # noqa: PLR2004
+    address = _ip(packed)
+    net = ipaddress.ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")  # noqa: PLR2004
+    link_local = address.packed[0] == 0xFF and address.packed[1] & 0x0F == 2  # noqa: PLR2004 - ff?2::/16
+    return address in net or (address.version != 4 and link_local)  # noqa: PLR2004
 
 
 def is_global_unicast(packed: Packed) -> bool:
-    found = _ip(packed)
-    broadcast = found == ipaddress.IPv4Address("255.255.255.255")
+    address = _ip(packed)
+    broadcast = address == ipaddress.IPv4Address("255.255.255.255")
     return not (
-        broadcast or found.is_unspecified or found.is_loopback or found.is_multicast or found.is_link_local
+        broadcast
+        or address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
     )
 
 

@@ -81,18 +81,18 @@ class Bindings:
         self._activations: dict[int, Any] = {}
 
     def activation(self, environment: Any) -> Any:
-        found = self._activations.get(id(environment))
-        if found is None:
-            found = self._activations[id(environment)] = environment.Activation(self.values)
-        return found
+        activation = self._activations.get(id(environment))
+        if activation is None:
+            activation = self._activations[id(environment)] = environment.Activation(self.values)
+        return activation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A compiled expression. `gives` is the CEL type of its result, or DYN."""
+    """A compiled expression. `result_type` is the CEL type of its result, or DYN."""
 
     source: str
-    gives: str
+    result_type: str
     tree: Expr
     traits: Traits
     compiled: Any
@@ -151,12 +151,12 @@ def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
         tree = tree_of(expression.serialize())
     except (RuntimeError, TypeError, MemoryError) as error:
         raise _syntax_error(source, str(error)) from error
-    gives = expression.return_type().name()
+    result_type = expression.return_type().name()
     if any(isinstance(item, Call) and item.function == "matches" for item in walk(tree)):
-        return replace(compile_tree(source, tree, variables), gives=gives)
+        return replace(compile_tree(source, tree, variables), result_type=result_type)
     return Program(
         source=source,
-        gives=gives,
+        result_type=result_type,
         tree=tree,
         traits=Traits.of(tree),
         compiled=expression,
@@ -173,7 +173,7 @@ def compile_tree(source: str, tree: Expr, variables: tuple[tuple[str, str], ...]
         raise _syntax_error(source, str(error)) from error
     return Program(
         source=source,
-        gives="DYN",
+        result_type="DYN",
         tree=tree,
         traits=Traits.of(tree),
         compiled=expression,
@@ -198,12 +198,12 @@ def _validate_source(source: str) -> None:
 
 def _syntax_error(source: str, text: str) -> CelSyntaxError:
     text = text[:_MAX_REPORT]
-    if (found := _LOCATION.search(text)) is None:
+    if (match := _LOCATION.search(text)) is None:
         too_deep = "recursion limit exceeded" in text
         return CelSyntaxError(
             source, "the expression is nested too deeply" if too_deep else _STATUS.sub("", text)
         )
-    line, column, problem = max(int(found[1]), 0), max(int(found[2]), 0), found[3]
+    line, column, problem = max(int(match[1]), 0), max(int(match[2]), 0), match[3]
     problem = _STATUS.sub("", problem).removesuffix(" (in container '')")
     if problem.startswith("Exceeded max recursion depth"):
         problem = "the expression is nested too deeply"
@@ -259,12 +259,12 @@ def _functions(cel: Any) -> list[Any]:
     types = _types()
     declared: dict[str, list[Any]] = {}
     for item in OVERLOADS:
-        for variant in _ANY if "any" in item.takes else ("",):
-            takes = tuple(variant if kind == "any" else kind for kind in item.takes)
+        for variant in _ANY if "any" in item.parameters else ("",):
+            parameters = tuple(variant if kind == "any" else kind for kind in item.parameters)
             overload = cel.Overload(
-                f"kubernetes_{item.name}_{'_'.join(takes)}",
-                return_type=types[item.gives],
-                parameters=[types[kind] for kind in takes],
+                f"kubernetes_{item.name}_{'_'.join(parameters)}",
+                return_type=types[item.result_type],
+                parameters=[types[kind] for kind in parameters],
                 is_member=item.method,
                 impl=item.body,
             )
@@ -348,6 +348,6 @@ def compile_condition(source: str, variables: Variables) -> Condition:
     """Compile a condition. Raises CelSyntaxError, also if the expression is not boolean."""
     declared = tuple(sorted((name, CelType(kind)) for name, kind in variables.items()))
     program = compiled(source, declared)
-    if program.gives not in {"BOOL", "DYN"}:
-        raise CelSyntaxError(source, f"must evaluate to a bool, not {program.gives.lower()}")
+    if program.result_type not in {"BOOL", "DYN"}:
+        raise CelSyntaxError(source, f"must evaluate to a bool, not {program.result_type.lower()}")
     return Condition(source=source, variables=declared, program=program)

@@ -54,25 +54,25 @@ class CompiledRule:
     def of(cls, rule: Rule, node: Node, declaration: Declared, *, estimated: bool = False) -> "CompiledRule":
         """Compile a rule of a schema `node`, whose CEL declaration is `declaration`."""
         target = (field_path(rule.field_path, node) if rule.field_path else None) or FieldPath("", ())
-        found = _compiled(rule, rule.rule, declaration, gives="bool")
-        if isinstance(found, str):
-            return cls(rule, None, found, None, uses_old=False, target=target)
+        compiled_rule = _compiled(rule, rule.rule, declaration, result_type="bool")
+        if isinstance(compiled_rule, str):
+            return cls(rule, None, compiled_rule, None, uses_old=False, target=target)
         message_result = (
-            _compiled(rule, rule.message_expression, declaration, gives="string")
+            _compiled(rule, rule.message_expression, declaration, result_type="string")
             if rule.message_expression
             else ""
         )
         return cls(
             rule=rule,
-            program=found.program,
+            program=compiled_rule.program,
             error="",
             message=None if isinstance(message_result, str) else message_result.program,
-            uses_old=mentions(found.checked.root, "oldSelf"),
+            uses_old=mentions(compiled_rule.checked.root, "oldSelf"),
             target=target,
             message_error=f"messageExpression {message_result}"
             if message_result and isinstance(message_result, str)
             else "",
-            cost=max_cost(found.checked, declaration) if estimated else 0,
+            cost=max_cost(compiled_rule.checked, declaration) if estimated else 0,
             message_cost=max_cost(message_result.checked, declaration)
             if estimated and not isinstance(message_result, str)
             else 0,
@@ -89,31 +89,35 @@ class _Compiled:
     checked: Checked
 
 
-def _compiled(rule: Rule, source: str, declaration: Declared, *, gives: str) -> _Compiled | str:
+def _compiled(rule: Rule, source: str, declaration: Declared, *, result_type: str) -> _Compiled | str:
     """The program, or the error message of Kubernetes."""
-    found = check_expression(rule, source, declaration, gives=gives)
-    if isinstance(found, str):
-        return found
-    tree = resolved(found) if needs_resolving(found) else None
+    checked_rule = check_expression(rule, source, declaration, result_type=result_type)
+    if isinstance(checked_rule, str):
+        return checked_rule
+    tree = resolved(checked_rule) if needs_resolving(checked_rule) else None
     try:
         program = _program(source, tree, optional_old=rule.optional_old_self)
     except CelSyntaxError as problem:
         return f"compilation failed: {problem.report}"
-    return _Compiled(program, found)
+    return _Compiled(program, checked_rule)
 
 
-def check_expression(rule: Rule, source: str, declaration: Declared, *, gives: str) -> Checked | str:
+def check_expression(rule: Rule, source: str, declaration: Declared, *, result_type: str) -> Checked | str:
     """The type-checked expression, or the error message of Kubernetes."""
     old = optional_of(declaration.type) if rule.optional_old_self else declaration.type
     try:
         tree = expanded(parsed(source))
     except CelSyntaxError as problem:
         return f"compilation failed: {problem.report}"
-    found = checked(tree, {"self": declaration.type, "oldSelf": old}, [declaration])
-    mistakes = found.mistakes or literal_mistakes(found)
+    checked_expression = checked(tree, {"self": declaration.type, "oldSelf": old}, [declaration])
+    mistakes = checked_expression.mistakes or literal_mistakes(checked_expression)
     if mistakes:
         return f"compilation failed: {_reports(source, mistakes)}"
-    return found if found.gives.name == gives else _WRONG_RESULT[gives]
+    return (
+        checked_expression
+        if checked_expression.result_type.name == result_type
+        else _WRONG_RESULT[result_type]
+    )
 
 
 def _program(source: str, tree: Expr | None, *, optional_old: bool) -> Program:

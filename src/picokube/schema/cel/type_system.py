@@ -122,9 +122,9 @@ class TypeSubstitution:
 
     def resolved(self, kind: Type, *, finally_: bool = False) -> Type:
         """The type with resolved parameters. With `finally_`, unresolved ones become dyn."""
-        found = self._known.get(kind.name)
-        if found is not None:
-            return self.resolved(found, finally_=finally_)
+        known = self._known.get(kind.name)
+        if known is not None:
+            return self.resolved(known, finally_=finally_)
         if kind.params:
             return Type(kind.name, tuple(self.resolved(param, finally_=finally_) for param in kind.params))
         return DYN if finally_ and is_param(kind) else kind
@@ -345,8 +345,8 @@ _CLOCK: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    takes: tuple[Type, ...]
-    gives: Type
+    parameters: tuple[Type, ...]
+    result_type: Type
     generic: bool
     """Whether its types have parameters."""
 
@@ -368,9 +368,9 @@ def _table(*, method: bool) -> dict[str, list[str]]:
         name, _, overloads = line.partition(" : ")
         table[name] = overloads.split(" | ")
     if method:
-        for name, gives in (("isSorted", "bool"), ("min", ""), ("max", ""), ("sort", "list")):
+        for name, result_type in (("isSorted", "bool"), ("min", ""), ("max", ""), ("sort", "list")):
             table[name] = [
-                f"list({item}) -> {f'list({item})' if gives == 'list' else gives or item}"
+                f"list({item}) -> {f'list({item})' if result_type == 'list' else result_type or item}"
                 for item in _ORDERED
             ]
         table["@sortByAssociatedKeys"] = [f"list(T), list({item}) -> list(T)" for item in _ORDERED]
@@ -388,7 +388,7 @@ def _table(*, method: bool) -> dict[str, list[str]]:
 
 
 def _parsed_signature(text: str) -> Signature:
-    takes, _, gives = text.partition("->")
-    kinds = parsed_type(f"takes({takes.strip()})").params if takes.strip() else ()
-    result = parsed_type(gives.strip())
+    parameters, _, result_type = text.partition("->")
+    kinds = parsed_type(f"parameters({parameters.strip()})").params if parameters.strip() else ()
+    result = parsed_type(result_type.strip())
     return Signature(kinds, result, any(map(has_params, (*kinds, result))))

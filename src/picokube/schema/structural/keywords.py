@@ -256,8 +256,8 @@ class Location:
 
 def keyword_problems(schema: _Schema, *, with_rules: bool) -> list[FieldError]:
     """The errors of a schema and its nested schemas, including rules if the schema is readable."""
-    found = _problems(schema, Location(), with_rules=with_rules, root=True)
-    return [*found.schemas, *found.rules, *total_problems(found.costs)]
+    errors = _problems(schema, Location(), with_rules=with_rules, root=True)
+    return [*errors.schemas, *errors.rules, *total_problems(errors.costs)]
 
 
 @dataclass(slots=True)
@@ -268,23 +268,23 @@ class _Errors:
 
 
 def _problems(schema: _Schema, where: Location, *, with_rules: bool, root: bool = False) -> _Errors:
-    found = _Errors([*_plain(schema, where)])
+    errors = _Errors([*_plain(schema, where)])
     for inner, place_of_it, ruled in _inner(schema, where, root=root):
         more = _problems(inner, place_of_it, with_rules=with_rules and ruled)
-        found.schemas += more.schemas
-        found.rules += more.rules
-        found.costs += more.costs
-    found.schemas += _extensions(schema, where)
-    found.schemas += list_problems(schema, where.at)
-    found.schemas += rule_shape_problems(schema, where.at)
-    if with_rules and schema.get("x-kubernetes-validations") and not found.schemas:
+        errors.schemas += more.schemas
+        errors.rules += more.rules
+        errors.costs += more.costs
+    errors.schemas += _extensions(schema, where)
+    errors.schemas += list_problems(schema, where.at)
+    errors.schemas += rule_shape_problems(schema, where.at)
+    if with_rules and schema.get("x-kubernetes-validations") and not errors.schemas:
         node = Node.of(schema)
         rules, costs = rule_problems(
             node, where.at, where.uncorrelatable_at, root=root or node.embedded, times=where.times
         )
-        found.rules += rules
-        found.costs += costs
-    return found
+        errors.rules += rules
+        errors.costs += costs
+    return errors
 
 
 def _plain(schema: _Schema, where: Location) -> Iterator[FieldError]:

@@ -33,9 +33,9 @@ def _display_name(name: str) -> str:
     return name.removeprefix(".") or NO_FIELD
 
 
-def wrong_type(name: str, at: Path, expected: Sequence[str], found: str) -> FieldError:
-    problem = f"{name} in body must be of type {','.join(expected)}: {go_quote(found)}"
-    return type_invalid(_display_name(name), found, problem, path=at)
+def wrong_type(name: str, at: Path, expected: Sequence[str], actual: str) -> FieldError:
+    problem = f"{name} in body must be of type {','.join(expected)}: {go_quote(actual)}"
+    return type_invalid(_display_name(name), actual, problem, path=at)
 
 
 def wrong_format(name: str, at: Path, expected: str, value: str) -> FieldError:
@@ -101,8 +101,8 @@ def none_of(name: str, at: Path) -> FieldError:
 
 
 def not_one_of(name: str, at: Path, valid: int) -> FieldError:
-    found = f"Found {valid} valid alternatives" if valid else "Found none valid"
-    return _about_all(at, f"{go_quote(name)} must validate one and only one schema (oneOf). {found}")
+    count = f"Found {valid} valid alternatives" if valid else "Found none valid"
+    return _about_all(at, f"{go_quote(name)} must validate one and only one schema (oneOf). {count}")
 
 
 def not_all_of(name: str, at: Path, valid: int) -> FieldError:
@@ -277,20 +277,20 @@ def json_type(value: Any) -> str:
 
 def _check_type(value: Any, node: Node, format_: str, name: str, at: Path, outcome: Outcome) -> None:
     outcome.met += 1
-    found, types = json_type(value), node.types
-    if found in types:
+    actual, types = json_type(value), node.types
+    if actual in types:
         outcome.met += 1
         return
-    whole = found == "number" and "integer" in types and is_whole(value)
-    fits = whole or (found == "integer" and "number" in types)
+    whole = actual == "number" and "integer" in types and is_whole(value)
+    fits = whole or (actual == "integer" and "number" in types)
     numeric = "number" in types or "integer" in types
-    if format_ and found not in {"string", "array"} and not fits:
-        shown = {"integer": "int64", "number": "float64"}.get(found, "")
+    if format_ and actual not in {"string", "array"} and not fits:
+        shown = {"integer": "int64", "number": "float64"}.get(actual, "")
         outcome.add(wrong_type(name, at, (format_,), shown))
-    elif fits or (format_ and not numeric and found in {"string", "array"}):
+    elif fits or (format_ and not numeric and actual in {"string", "array"}):
         outcome.met += 1
     else:
-        outcome.add(wrong_type(name, at, types, found))
+        outcome.add(wrong_type(name, at, types, actual))
 
 
 def _enum_errors(value: Any, node: Node, name: str, at: Path) -> list[FieldError]:

@@ -19,7 +19,7 @@ RULES = [pytest.param(item, id=str(n)) for n, item in enumerate(TYPED["rules"])]
 @pytest.mark.parametrize("case", RULES)
 def test_a_rule_is_understood_as_by_kube_apiserver(case):
     """With the types of its schema: what is wrong with it, word by word, or what it costs at most."""
-    found = check_expression(Rule(rule=case["rule"]), case["rule"], ABOUT, gives="bool")
+    found = check_expression(Rule(rule=case["rule"]), case["rule"], ABOUT, result_type="bool")
     expected = case.get("error", case.get("cost"))
     assert (found if isinstance(found, str) else max_cost(found, ABOUT)) == expected
 
