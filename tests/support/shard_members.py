@@ -8,9 +8,8 @@ from copy import deepcopy
 from kubekit.client.api_client import Page, WatchEvent
 from kubekit.client.errors import Ambiguous, Conflict
 from kubekit.controller.reconcile import Key
-from kubekit.leases.membership import Member
 from kubekit.leases.shard_records import SetNames
-from kubekit.leases.shard_set import ShardSet, Work
+from kubekit.leases.shard_set import Member, ShardSet, Work
 from kubekit.selectors import label_selector
 from support.lease_candidates import TIMING, Records, Wire
 from support.virtual_time import wall_clock

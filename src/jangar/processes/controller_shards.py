@@ -14,9 +14,8 @@ from kubekit.client.api_client import Client
 from kubekit.controller.controller import Authority
 from kubekit.controller.reconcile import Key
 from kubekit.leases.lease import LeaseTiming
-from kubekit.leases.membership import Member
 from kubekit.leases.shard_records import SetNames, identity_of
-from kubekit.leases.shard_set import ShardSet, Work
+from kubekit.leases.shard_set import Member, ShardSet, Work
 from kubekit.times import rfc3339_seconds
 
 RESYNC_DELAY_SECONDS: Final = 0.02

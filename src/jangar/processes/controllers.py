@@ -35,8 +35,7 @@ from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
 from kubekit.client.connection import default
-from kubekit.client.observed_transport import ObservedTransport
-from kubekit.client.transport import Transport
+from kubekit.client.transport import ObservedTransport, Transport
 from kubekit.controller.controller import Controller
 from kubekit.controller.fence import FencedTransport
 from kubekit.controller.manager import Manager, Stage

@@ -38,7 +38,7 @@ from jangar.telemetry.metrics import Metrics
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
 from kubekit.client.asgi_transport import App, AsgiTransport
-from kubekit.client.observed_transport import ObservedTransport
+from kubekit.client.transport import ObservedTransport
 from kubekit.controller.manager import Manager
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import Watchdog
