@@ -172,7 +172,7 @@ def _volumes(spec: Obj) -> Iterator[str]:
 
 
 def is_token(spec: Obj, volume: str) -> bool:
-    """Whether a volume is the service account token volume that admission adds to pods (`api_access.py`)."""
+    """Whether a volume is the service account token volume that admission adds to pods."""
     if not volume.startswith("kube-api-access-"):
         return False
     return all(

@@ -38,81 +38,12 @@ def wrong_type(name: str, at: Path, expected: Sequence[str], actual: str) -> Fie
     return type_invalid(_display_name(name), actual, problem, path=at)
 
 
-def wrong_format(name: str, at: Path, expected: str, value: str) -> FieldError:
-    return type_invalid(
-        _display_name(name), value, f"{name} in body must be of type {expected}: {go_quote(value)}", path=at
-    )
-
-
-def missing(name: str, at: Path) -> FieldError:
-    return required(_display_name(name), path=at)
-
-
-def not_in_enum(name: str, at: Path, value: Any, allowed: Sequence[Any]) -> FieldError:
-    shown = [item if isinstance(item, str) else as_json(item) for item in allowed]
-    return not_supported(_display_name(name), value, shown, path=at)
-
-
-def longer(name: str, at: Path, limit: int) -> FieldError:
-    return too_long(_display_name(name), limit, path=at)
-
-
-def shorter(name: str, at: Path, limit: int, value: str) -> FieldError:
-    return invalid(
-        _display_name(name), value, f"{name} in body should be at least {limit} chars long", path=at
-    )
-
-
-def unmatched(name: str, at: Path, pattern: str, value: str) -> FieldError:
-    return invalid(_display_name(name), value, f"{name} in body should match '{pattern}'", path=at)
+def in_body(name: str, at: Path, value: object, problem: str) -> FieldError:
+    return invalid(_display_name(name), value, f"{name} in body {problem}", path=at)
 
 
 def out_of_range(name: str, at: Path, value: float, relation: str, limit: float) -> FieldError:
-    return invalid(
-        _display_name(name), value, f"{name} in body should be {relation} {format_number(limit)}", path=at
-    )
-
-
-def not_multiple(name: str, at: Path, value: float, factor: float) -> FieldError:
-    return invalid(
-        _display_name(name), value, f"{name} in body should be a multiple of {format_number(factor)}", path=at
-    )
-
-
-def useless_factor(name: str, at: Path, factor: float) -> FieldError:
-    problem = f"factor MultipleOf declared for {name} must be positive: {format_number(factor)}"
-    return invalid(_display_name(name), factor, problem, path=at)
-
-
-def more_items(name: str, at: Path, size: int, limit: int) -> FieldError:
-    return too_many(_display_name(name), size, limit, path=at)
-
-
-def fewer_items(name: str, at: Path, size: int, limit: int, *, what: str) -> FieldError:
-    return invalid(_display_name(name), size, f"{name} in body should have at least {limit} {what}", path=at)
-
-
-def not_allowed(name: str, at: Path, key: str) -> FieldError:
-    return invalid(_display_name(name), key, f"{name}.{key} in body is a forbidden property", path=(*at, key))
-
-
-def none_of(name: str, at: Path) -> FieldError:
-    return _about_all(at, f"{go_quote(name)} must validate at least one schema (anyOf)")
-
-
-def not_one_of(name: str, at: Path, valid: int) -> FieldError:
-    count = f"Found {valid} valid alternatives" if valid else "Found none valid"
-    return _about_all(at, f"{go_quote(name)} must validate one and only one schema (oneOf). {count}")
-
-
-def not_all_of(name: str, at: Path, valid: int) -> FieldError:
-    return _about_all(
-        at, f"{go_quote(name)} must validate all the schemas (allOf){'' if valid else '. None validated'}"
-    )
-
-
-def forbidden_shape(name: str, at: Path) -> FieldError:
-    return _about_all(at, f"{go_quote(name)} must not validate the schema (not)")
+    return in_body(name, at, value, f"should be {relation} {format_number(limit)}")
 
 
 def _about_all(at: Path, sentence: str) -> FieldError:
@@ -151,9 +82,16 @@ def number_errors(value: float, node: Node, name: str, at: Path) -> list[FieldEr
         # Bounds of integers are truncated like in Go, so 0.5 becomes 0, which is an invalid factor.
         factor = int(node.multiple_of) if integral else node.multiple_of
         if factor <= 0:
-            errors.append(useless_factor(name, at, factor))
+            errors.append(
+                invalid(
+                    _display_name(name),
+                    factor,
+                    f"factor MultipleOf declared for {name} must be positive: {format_number(factor)}",
+                    path=at,
+                )
+            )
         elif value % factor if integral else not _divides(factor, value):
-            errors.append(not_multiple(name, at, value, factor))
+            errors.append(in_body(name, at, value, f"should be a multiple of {format_number(factor)}"))
     if node.minimum is not None:
         low = int(node.minimum) if integral else node.minimum
         if value < low or (node.exclusive_minimum and value == low):
@@ -256,7 +194,14 @@ def _check_text(value: str, node: Node, format_: str, name: str, at: Path, outco
     if check is not None:
         outcome.met += 1
         if not check(value):
-            outcome.add(wrong_format(name, at, format_, value))
+            outcome.add(
+                type_invalid(
+                    _display_name(name),
+                    value,
+                    f"{name} in body must be of type {format_}: {go_quote(value)}",
+                    path=at,
+                )
+            )
 
 
 def json_type(value: Any) -> str:
@@ -296,7 +241,8 @@ def _check_type(value: Any, node: Node, format_: str, name: str, at: Path, outco
 def _enum_errors(value: Any, node: Node, name: str, at: Path) -> list[FieldError]:
     if not node.enum or any(item is not None and _is_choice(value, item) for item in node.enum):
         return []
-    return [not_in_enum(name, at, value, node.enum)]
+    allowed = [item if isinstance(item, str) else as_json(item) for item in node.enum]
+    return [not_supported(_display_name(name), value, allowed, path=at)]
 
 
 def _is_choice(value: Any, choice: Any) -> bool:
@@ -308,11 +254,11 @@ def _is_choice(value: Any, choice: Any) -> bool:
 
 def _text_errors(value: str, node: Node, name: str, at: Path) -> list[FieldError]:
     if node.max_length is not None and len(value) > node.max_length:
-        return [longer(name, at, node.max_length)]
+        return [too_long(_display_name(name), node.max_length, path=at)]
     if node.min_length is not None and len(value) < node.min_length:
-        return [shorter(name, at, node.min_length, value)]
+        return [in_body(name, at, value, f"should be at least {node.min_length} chars long")]
     if node.pattern and not matcher(node.pattern)(value):
-        return [unmatched(name, at, node.pattern, value)]
+        return [in_body(name, at, value, f"should match '{node.pattern}'")]
     return []
 
 
@@ -323,28 +269,41 @@ def _items(value: list[Any], node: Node, name: str, at: Path, old: Correlation |
             before = old.index(n) if old is not None else None
             outcome.merge(_ratcheted(item, node.items, f"{name}[{n}]", (*at, n), before))
     if node.min_items is not None and len(value) < node.min_items:
-        outcome.add(fewer_items(name, at, len(value), node.min_items, what="items"))
+        outcome.add(in_body(name, at, len(value), f"should have at least {node.min_items} items"))
     if node.max_items is not None and len(value) > node.max_items:
-        outcome.add(more_items(name, at, len(value), node.max_items))
+        outcome.add(too_many(_display_name(name), len(value), node.max_items, path=at))
     return outcome
 
 
 def _fields(value: dict[str, Any], node: Node, name: str, at: Path, old: Correlation | None) -> Outcome:
     outcome = Outcome()
     if node.min_properties is not None and len(value) < node.min_properties:
-        outcome.add(fewer_items(name, at, len(value), node.min_properties, what="properties"))
+        outcome.add(in_body(name, at, len(value), f"should have at least {node.min_properties} properties"))
     if node.max_properties is not None and len(value) > node.max_properties:
-        outcome.add(more_items(name, at, len(value), node.max_properties))
+        outcome.add(too_many(_display_name(name), len(value), node.max_properties, path=at))
     extra = [key for key in value if key not in node.properties] if node.has_additional else []
     if node.forbids_additional:
-        outcome.add(*(not_allowed(name, at, key) for key in extra))
+        outcome.add(
+            *(
+                invalid(
+                    _display_name(name), key, f"{name}.{key} in body is a forbidden property", path=(*at, key)
+                )
+                for key in extra
+            )
+        )
     elif node.additional is not None:
         for key in extra:
             outcome.merge(_field(value, node.additional, key, f"{name}.{key}", at, old))
     for key, child in node.properties.items():
         if key in value:
             outcome.merge(_field(value, child, key, f"{name}.{key}" if name else key, at, old))
-    outcome.add(*(missing(f"{name}.{key}", (*at, key)) for key in node.required if key not in value))
+    outcome.add(
+        *(
+            required(_display_name(f"{name}.{key}"), path=(*at, key))
+            for key in node.required
+            if key not in value
+        )
+    )
     return outcome
 
 
@@ -362,7 +321,7 @@ def _junctions(value: Any, node: Node, name: str, at: Path) -> Outcome:
         branches = [_outcome(value, item, name, at, None) for item in node.any_of]
         good = next((branch for branch in branches if not branch.errors), None)
         if good is None:
-            outcome.add(none_of(name, at))
+            outcome.add(_about_all(at, f"{go_quote(name)} must validate at least one schema (anyOf)"))
         outcome.merge(good if good is not None else max(branches, key=lambda item: item.met))
     if node.one_of:
         branches = [_outcome(value, item, name, at, None) for item in node.one_of]
@@ -370,7 +329,10 @@ def _junctions(value: Any, node: Node, name: str, at: Path) -> Outcome:
         if len(valid) == 1:
             outcome.merge(valid[0])
         else:
-            outcome.add(not_one_of(name, at, len(valid)))
+            count = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+            outcome.add(
+                _about_all(at, f"{go_quote(name)} must validate one and only one schema (oneOf). {count}")
+            )
             if not valid:
                 outcome.merge(max(branches, key=lambda item: item.met))
     if node.all_of:
@@ -379,9 +341,10 @@ def _junctions(value: Any, node: Node, name: str, at: Path) -> Outcome:
             outcome.merge(branch)
         valid = [branch for branch in branches if not branch.errors]
         if len(valid) != len(branches):
-            outcome.add(not_all_of(name, at, len(valid)))
+            suffix = "" if valid else ". None validated"
+            outcome.add(_about_all(at, f"{go_quote(name)} must validate all the schemas (allOf){suffix}"))
     if node.negated is not None and not _outcome(value, node.negated, name, at, None).errors:
-        outcome.add(forbidden_shape(name, at))
+        outcome.add(_about_all(at, f"{go_quote(name)} must not validate the schema (not)"))
     return outcome
 
 
