@@ -37,18 +37,7 @@ class Writer:
         """Merge fields into the status; lists are replaced. Raises Conflict if the object has changed."""
         meta = obj["metadata"]
         guard = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
-        try:
-            written = await self._client.patch(
-                self._resource,
-                meta["name"],
-                meta["namespace"],
-                {"metadata": guard, "status": status},
-                kind=PatchKind.MERGE,
-                subresource="status",
-            )
-        except NotFound:
-            return
-        self._cache.record_write(written)
+        await self._patch(meta, {"metadata": guard, "status": status}, PatchKind.MERGE, subresource="status")
 
     async def delete(self, obj: Obj, **options: Any) -> None:
         """Delete the object. Does nothing if it is gone or has another uid."""
@@ -80,23 +69,15 @@ class Writer:
                 {"op": "remove", "path": f"/metadata/finalizers/{index}"},
             ]
             try:
-                written = await self._client.patch(
-                    self._resource, meta["name"], meta["namespace"], body, kind=PatchKind.JSON
-                )
-            except NotFound:
-                return
+                await self._patch(meta, body, PatchKind.JSON)
             except (Invalid, Conflict):
                 live = await self.get(meta["namespace"], meta["name"])
                 if live is None or live["metadata"]["uid"] != meta["uid"]:
                     return
                 finalizers = list(live["metadata"].get("finalizers") or ())
-                continue
-            if _still_exists(written):
-                self._cache.record_write(written)
-            return
-        raise ApiError(
-            f"{self._resource.kind} {meta['name']}: can't remove finalizer {finalizer}: too many conflicts"
-        )
+            else:
+                return
+        raise self._too_many_conflicts(meta, finalizer)
 
     async def remove_finalizer_and_annotate(self, obj: Obj, finalizer: str, *, annotation: str) -> None:
         """Remove one finalizer and set an annotation, in one write."""
@@ -112,23 +93,27 @@ class Writer:
                 "annotations": {annotation: "true"},
             }
             try:
-                written = await self._client.patch(
-                    self._resource,
-                    meta["name"],
-                    meta["namespace"],
-                    {"metadata": change},
-                    kind=PatchKind.MERGE,
-                )
-            except NotFound:
-                return
+                await self._patch(meta, {"metadata": change}, PatchKind.MERGE)
             except Conflict:
                 current = await self.get(meta["namespace"], meta["name"])
-                continue
-            if _still_exists(written):
-                self._cache.record_write(written)
+            else:
+                return
+        raise self._too_many_conflicts(obj["metadata"], finalizer)
+
+    async def _patch(self, meta: Obj, body: Any, kind: PatchKind, *, subresource: str = "") -> None:
+        """Patch the object and record it in the cache. Does nothing if it is gone."""
+        try:
+            written = await self._client.patch(
+                self._resource, meta["name"], meta["namespace"], body, kind=kind, subresource=subresource
+            )
+        except NotFound:
             return
-        raise ApiError(
-            f"{self._resource.kind} {obj['metadata']['name']}: can't remove finalizer {finalizer}: too many conflicts"
+        if _still_exists(written):
+            self._cache.record_write(written)
+
+    def _too_many_conflicts(self, meta: Obj, finalizer: str) -> ApiError:
+        return ApiError(
+            f"{self._resource.kind} {meta['name']}: can't remove finalizer {finalizer}: too many conflicts"
         )
 
 
