@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Final
 
 OTHERS: Final = 0o077
+INCREMENTAL: Final = 2
+"""Value of `PRAGMA auto_vacuum` for a file that can shrink incrementally."""
+CONVERT_BYTES: Final = 256 * 1024 * 1024
+"""Larger files of older versions are not converted, because rewriting them would delay startup."""
 
 
 class NotPrivate(Exception):
@@ -61,12 +65,6 @@ def _make_private(path: Path) -> None:
     except FileNotFoundError:
         # SQLite removes its files when the last process closes them.
         return
-
-
-INCREMENTAL: Final = 2
-"""Value of `PRAGMA auto_vacuum` for a file that can shrink incrementally."""
-CONVERT_BYTES: Final = 256 * 1024 * 1024
-"""Larger files of older versions are not converted, because rewriting them would delay startup."""
 
 
 def create_private(path: Path) -> None:

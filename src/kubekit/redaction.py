@@ -19,6 +19,12 @@ MAX_ENCODED_LINES: Final = 256
 """The lines of a longer value are redacted only plain and in JSON; the whole value in every form."""
 WRAP_COLUMNS: Final = (64, 76)
 """Columns at which `openssl` and `base64` wrap lines."""
+MASK: Final = b"***"
+MAX_PATTERN_FORMS: Final = 1000
+MAX_PATTERN_FORM: Final = 4096
+"""Longer forms are searched one by one, because their automaton would exceed its memory limit."""
+PROBE: Final = 64
+MAX_PROBES: Final = 16
 
 
 class Form(NamedTuple):
@@ -83,14 +89,6 @@ def _within(value: bytes, encode: Callable[[bytes], bytes]) -> Iterator[Form]:
         data = encode(bytes(before) + value)[first : (before + len(value)) * 8 // 6]
         if len(data) >= MIN_WITHIN:
             yield Form(data, any_case=False)
-
-
-MASK: Final = b"***"
-MAX_PATTERN_FORMS: Final = 1000
-MAX_PATTERN_FORM: Final = 4096
-"""Longer forms are searched one by one, because their automaton would exceed its memory limit."""
-PROBE: Final = 64
-MAX_PROBES: Final = 16
 
 
 class Redactor:

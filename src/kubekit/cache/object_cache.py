@@ -14,6 +14,14 @@ import orjson
 
 from kubekit.client.resource import Obj
 
+OWNER_UID: Final = "owner-uid"
+"""The index by the uid of each owner, controlling or not."""
+NAMESPACE: Final = "namespace"
+"""The index by namespace."""
+__all__ = ["Cache", "Cached", "Change", "Handler", "Owner"]
+EVERY: Final = ""
+"""The scope of all namespaces, and of cluster-scoped kinds."""
+
 
 class Owner(NamedTuple):
     """An owner reference."""
@@ -159,12 +167,6 @@ def _owner(reference: dict[str, Any]) -> Owner:
 Indexer = Callable[[Cached], Iterable[str]]
 """Returns the index keys of an object; must be pure."""
 
-OWNER_UID: Final = "owner-uid"
-"""The index by the uid of each owner, controlling or not."""
-
-NAMESPACE: Final = "namespace"
-"""The index by namespace."""
-
 
 def owner_uids(cached: Cached) -> Iterable[str]:
     return [owner.uid for owner in cached.owners]
@@ -217,12 +219,6 @@ class Index:
 
 
 _NOTHING: Final[Mapping[str, Cached]] = {}
-
-
-__all__ = ["Cache", "Cached", "Change", "Handler", "Owner"]
-
-EVERY: Final = ""
-"""The scope of all namespaces, and of cluster-scoped kinds."""
 
 
 class Change(NamedTuple):

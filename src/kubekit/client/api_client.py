@@ -18,6 +18,12 @@ from kubekit.client.transport import NO_QUERY, Response, Transport
 
 WatchKind = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 _WATCH_KINDS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
+__all__ = ["Client", "Obj", "Page", "PatchKind"]
+APPLY: Final = "application/apply-patch+yaml"
+MIN_ERROR_STATUS: Final = 300
+LIST_ATTEMPTS: Final = 5
+WATCH_END_GRACE: Final = 15.0
+"""Seconds after its timeout at which a silent watch counts as broken."""
 
 
 class WatchEvent(NamedTuple):
@@ -43,15 +49,6 @@ def parse_watch_event(line: bytes) -> WatchEvent:
     if kind not in _WATCH_KINDS:
         raise ApiError(f"unknown type of watch event: {kind!r}")
     return WatchEvent(cast("WatchKind", kind), obj)
-
-
-__all__ = ["Client", "Obj", "Page", "PatchKind"]
-
-APPLY: Final = "application/apply-patch+yaml"
-MIN_ERROR_STATUS: Final = 300
-LIST_ATTEMPTS: Final = 5
-WATCH_END_GRACE: Final = 15.0
-"""Seconds after its timeout at which a silent watch counts as broken."""
 
 
 class PatchKind(StrEnum):

@@ -27,6 +27,19 @@ from kubekit.client.transport import JSON, NO_QUERY, LineSplitter, Response, Wri
 
 TOKEN_REFRESH_SECONDS: Final = 60.0
 """How long a token from a file or plugin is used before it is read again."""
+MAX_CONNECTIONS: Final = 1000
+KEEP_ALIVE: Final = 30.0
+"""Below the 75 s and 90 s after which servers close idle connections, which would break a request."""
+CONNECT_TIMEOUT: Final = 30.0
+MIN_ERROR_STATUS: Final = 300
+READ_BUFFER: Final = 1 << 18
+KEEP_ALIVE_PROBES: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+_NEVER_CONNECTED: Final = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ServerFingerprintMismatch,
+    aiohttp.ClientHttpProxyError,
+)
 
 
 class Credentials:
@@ -101,22 +114,6 @@ def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -
         file.write(certificate + b"\n" + key)
         file.flush()
         context.load_cert_chain(file.name)
-
-
-MAX_CONNECTIONS: Final = 1000
-KEEP_ALIVE: Final = 30.0
-"""Below the 75 s and 90 s after which servers close idle connections, which would break a request."""
-CONNECT_TIMEOUT: Final = 30.0
-MIN_ERROR_STATUS: Final = 300
-READ_BUFFER: Final = 1 << 18
-KEEP_ALIVE_PROBES: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-
-_NEVER_CONNECTED: Final = (
-    aiohttp.ClientConnectorError,
-    aiohttp.ConnectionTimeoutError,
-    aiohttp.ServerFingerprintMismatch,
-    aiohttp.ClientHttpProxyError,
-)
 
 
 class _ConnectionBroken(aiohttp.ClientError):

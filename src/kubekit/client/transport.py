@@ -8,6 +8,15 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kubekit.client.errors import ApiError
 
+NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
+JSON: Final = "application/json"
+WriteGuard: TypeAlias = Callable[[], bool]
+"""Called immediately before a write is sent; False prevents it."""
+OnRequest: TypeAlias = Callable[[str, int, float], None]
+"""Called with the verb (WATCH for a stream), the status code (0 without a response) and the seconds to the response."""
+WATCH = "WATCH"
+_ACCEPTED = 200
+
 
 class LineSplitter:
     """Buffers an incomplete line until its end arrives. Takes linear time for lines of any length."""
@@ -27,13 +36,6 @@ class LineSplitter:
         lines = b"".join(self._pending).split(b"\n")
         self._pending = [chunk[end + 1 :]] if end + 1 < len(chunk) else []
         return [line for line in lines if line]
-
-
-NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
-JSON: Final = "application/json"
-
-WriteGuard: TypeAlias = Callable[[], bool]
-"""Called immediately before a write is sent; False prevents it."""
 
 
 def always() -> bool:
@@ -78,13 +80,6 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Close the connection and end requests in progress."""
-
-
-OnRequest: TypeAlias = Callable[[str, int, float], None]
-"""Called with the verb (WATCH for a stream), the status code (0 without a response) and the seconds to the response."""
-
-WATCH = "WATCH"
-_ACCEPTED = 200
 
 
 class ObservedTransport:

@@ -34,6 +34,10 @@ from kubekit.controller.workqueue import Backoff, ShutDown, WorkQueue
 
 MAX_TIMEOUTS = 3
 """Consecutive timeouts, while other objects do not time out, after which an object is quarantined."""
+log = logging.getLogger(__name__)
+CONFLICT_BACKOFF = Backoff(first=0.005, limit=1.0)
+_STUCK_LIMITS = 2
+"""Number of time limits after which a pass that ignores cancellation is reported as stuck."""
 
 
 class Subject(Protocol):
@@ -100,13 +104,6 @@ class Quarantine:
 
 def _version(cached: Cached) -> tuple[int, bool]:
     return cached.generation, cached.is_being_deleted
-
-
-log = logging.getLogger(__name__)
-
-CONFLICT_BACKOFF = Backoff(first=0.005, limit=1.0)
-_STUCK_LIMITS = 2
-"""Number of time limits after which a pass that ignores cancellation is reported as stuck."""
 
 
 class Outcome(StrEnum):

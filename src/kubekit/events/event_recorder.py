@@ -20,6 +20,15 @@ from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.workqueue import Backoff, ShutDown, WorkQueue
 from kubekit.times import rfc3339_seconds
 
+log = logging.getLogger(__name__)
+EventType: TypeAlias = Literal["Normal", "Warning"]
+MAX_MESSAGE_LENGTH = 1024
+"""Maximum length of a message that the API server accepts, in bytes."""
+_MAX_REASON = 128
+_MAX_NAME_PREFIX = 253 - 17
+_COMBINED = "(combined from similar events)"
+"""The text of client-go."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLimits:
@@ -65,16 +74,6 @@ class RepeatedEvent:
         return (self.uid, self.type, self.reason, self.message)
 
 
-log = logging.getLogger(__name__)
-
-EventType: TypeAlias = Literal["Normal", "Warning"]
-
-MAX_MESSAGE_LENGTH = 1024
-"""Maximum length of a message that the API server accepts, in bytes."""
-_MAX_REASON = 128
-_MAX_NAME_PREFIX = 253 - 17
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectReference:
     """The object that an Event is about."""
@@ -98,10 +97,6 @@ class ObjectReference:
             namespace=meta.get("namespace", ""),
             resource_version=meta.get("resourceVersion", ""),
         )
-
-
-_COMBINED = "(combined from similar events)"
-"""The text of client-go."""
 
 
 class _EventKey(NamedTuple):

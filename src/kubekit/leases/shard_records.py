@@ -20,6 +20,10 @@ from typing import Final
 from kubekit.client.builtin import LEASES
 from kubekit.client.resource import Obj
 
+MAX_SHARDS: Final = 1024
+_MAX_LABEL: Final = 63
+_MAX_IDENTITY: Final = 100
+
 
 def shard_of(namespace: str, name: str, shards: int) -> int:
     """The shard of an object by its name, which is the same in every process and every version."""
@@ -54,11 +58,6 @@ def _assigned(shards: int, members: tuple[str, ...]) -> Mapping[int, str]:
 
 def _score(shard: int, member: str) -> bytes:
     return blake2b(f"{shard}/{member}".encode(), digest_size=8).digest()
-
-
-MAX_SHARDS: Final = 1024
-_MAX_LABEL: Final = 63
-_MAX_IDENTITY: Final = 100
 
 
 class Role(StrEnum):

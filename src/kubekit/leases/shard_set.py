@@ -39,6 +39,15 @@ from kubekit.times import rfc3339_microseconds
 log = logging.getLogger(__name__)
 
 _LONG_AGO = float("-inf")
+EVERY_MEMBER: Final = "every-member"
+"""The holder identity in the Lease while members share the shards."""
+_TRIES: Final = 3
+_SOONER: Final = 0.8
+"""Fraction of a period after which the last member to renew checks again."""
+_MARGIN = 0.005
+"""Seconds to wait beyond an expiry before checking it."""
+_DELETE_AFTER_DURATIONS = 10
+"""Number of lease durations after which the Lease of an unresponsive member is deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,13 +142,6 @@ class Membership:
             "acquireTime": self._joined_at,
             "renewTime": moment,
         }
-
-
-EVERY_MEMBER: Final = "every-member"
-"""The holder identity in the Lease while members share the shards."""
-_TRIES: Final = 3
-_SOONER: Final = 0.8
-"""Fraction of a period after which the last member to renew checks again."""
 
 
 class SetLease:
@@ -274,12 +276,6 @@ class SetLease:
             "renewTime": moment,
             "leaseTransitions": int(before.get("leaseTransitions") or 0) + (is_taken and bool(before)),
         }
-
-
-_MARGIN = 0.005
-"""Seconds to wait beyond an expiry before checking it."""
-_DELETE_AFTER_DURATIONS = 10
-"""Number of lease durations after which the Lease of an unresponsive member is deleted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,14 @@ from kubekit.serving.peer_owner import PEER_UID, Address, peer_uid
 
 CHUNK_OVERHEAD: Final = 32
 """Maximum overhead of a chunk of a body in bytes."""
+log = logging.getLogger("jangar.http")
+ACCEPTED_AT_ONCE: Final = 32
+PAUSE_SECONDS: Final = 0.1
+"""Pause of accepting connections if there are no descriptors or all connections are busy."""
+SWEEP_TICKS: Final = 10
+"""Ticks of uvicorn between two sweeps; there are ten ticks per second."""
+GRACEFUL_SECONDS: Final = 1
+KEEP_ALIVE_SECONDS: Final = 75
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -143,17 +151,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
 def _address(server: tuple[str, int | None] | None) -> Address | None:
     return None if server is None or server[1] is None else (server[0], server[1])
-
-
-log = logging.getLogger("jangar.http")
-
-ACCEPTED_AT_ONCE: Final = 32
-PAUSE_SECONDS: Final = 0.1
-"""Pause of accepting connections if there are no descriptors or all connections are busy."""
-SWEEP_TICKS: Final = 10
-"""Ticks of uvicorn between two sweeps; there are ten ticks per second."""
-GRACEFUL_SECONDS: Final = 1
-KEEP_ALIVE_SECONDS: Final = 75
 
 
 class Acceptor:

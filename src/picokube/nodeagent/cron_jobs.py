@@ -38,6 +38,10 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 1e-6, "µs": 1e-6
 _PART = re2.compile(r"([0-9.]+)(ms|us|µs|ns|h|m|s)")
 MAX_MISSED = 100
 """Missed times are counted up to this number."""
+Obj = dict[str, Any]
+SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+REQUEUE_DELAY = 0.05
+"""Seconds until the next pass after creating a Job, which writes the status."""
 
 
 class BadSchedule(ValueError):
@@ -109,11 +113,6 @@ def _intervals(text: str, after: datetime) -> Iterator[datetime]:
     while True:
         yield time
         time += step
-
-
-Obj = dict[str, Any]
-
-SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,10 +274,6 @@ def _changed_status(old: Obj, status: Obj, active: Sequence[Obj]) -> Obj | None:
         ),
     }
     return new if new != known else None
-
-
-REQUEUE_DELAY = 0.05
-"""Seconds until the next pass after creating a Job, which writes the status."""
 
 
 class CronJobController:

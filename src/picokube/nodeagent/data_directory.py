@@ -21,6 +21,16 @@ from kubekit.client.builtin import NAMESPACES
 from kubekit.client.errors import ApiError, is_transient
 from picokube.nodeagent.supervisor_link import SupervisorLink
 
+RETRY_SECONDS = 0.5
+OWNER_FILE = "node-agent-of"
+"""Contains the uid of the API server's kube-system namespace, and is locked by the running agent."""
+SCRATCH_LINK = "shared-scratch"
+_SCRATCH_MODE = 0o711
+"""Other users can enter it but not list it."""
+log = logging.getLogger("picokube.nodeagent")
+DISCARD_SECONDS = 1.0
+DISCARDS_PER_SWEEP = 15
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPaths:
@@ -83,11 +93,6 @@ def _remove_directory(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-RETRY_SECONDS = 0.5
-OWNER_FILE = "node-agent-of"
-"""Contains the uid of the API server's kube-system namespace, and is locked by the running agent."""
-
-
 class DirectoryInUse(Exception):
     """Another agent is using the data directory."""
 
@@ -144,11 +149,6 @@ async def _server_uid(client: Client) -> str:
             return str(namespace["metadata"]["uid"])
 
 
-SCRATCH_LINK = "shared-scratch"
-_SCRATCH_MODE = 0o711
-"""Other users can enter it but not list it."""
-
-
 def shared_scratch(data: Path, base: Path | None = None) -> Path | None:
     """The shared directory of a data directory, created if missing. None if other users could not reach it."""
     link = data / SCRATCH_LINK
@@ -185,12 +185,6 @@ def _is_valid(directory: Path) -> bool:
 
 def _is_reachable(directory: Path) -> bool:
     return all(parent.stat().st_mode & stat.S_IXOTH for parent in (directory, *directory.parents))
-
-
-log = logging.getLogger("picokube.nodeagent")
-
-DISCARD_SECONDS = 1.0
-DISCARDS_PER_SWEEP = 15
 
 
 class OrphanCleanup:

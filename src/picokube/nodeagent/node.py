@@ -20,6 +20,16 @@ from picokube.nodeagent.lifecycle_events import pod_not_scheduled, pod_scheduled
 from picokube.nodeagent.object_writes import TERMINAL_PHASES, Writer
 from picokube.nodeagent.pods.environment import ADDRESS
 
+ISOLATION = "jangar.proompteng.ai/isolation"
+"""Annotation with the isolation level of containers (`supervisor.isolation.Isolation`)."""
+NOT_READY = "node.kubernetes.io/not-ready"
+LEASE_NAMESPACE = "kube-node-lease"
+HEARTBEAT_SECONDS = 10.0
+LEASE_SECONDS = 40
+RETRY_SECONDS = 0.5
+DEFAULT_SCHEDULER = "default-scheduler"
+REQUEUE_SECONDS = 30.0
+
 
 class Slots:
     """A slot is used by an unfinished pod on the node, or reserved for a pod that is being created."""
@@ -59,15 +69,6 @@ def occupies(cached: Cached, node: str) -> bool:
     return (pod.get("spec") or {}).get("nodeName") == node and (pod.get("status") or {}).get(
         "phase"
     ) not in TERMINAL_PHASES
-
-
-ISOLATION = "jangar.proompteng.ai/isolation"
-"""Annotation with the isolation level of containers (`supervisor.isolation.Isolation`)."""
-NOT_READY = "node.kubernetes.io/not-ready"
-LEASE_NAMESPACE = "kube-node-lease"
-HEARTBEAT_SECONDS = 10.0
-LEASE_SECONDS = 40
-RETRY_SECONDS = 0.5
 
 
 def node_labels(name: str) -> dict[str, str]:
@@ -193,10 +194,6 @@ class NodeRegistration:
             else:
                 return
             await asyncio.sleep(RETRY_SECONDS)
-
-
-DEFAULT_SCHEDULER = "default-scheduler"
-REQUEUE_SECONDS = 30.0
 
 
 def unschedulable_reason(

@@ -21,6 +21,33 @@ _KNOWN: Final = frozenset(
     }
 )  # fmt: skip
 
+MAX_DEPTH: Final = 64
+"""Maximum nesting of a schema, which limits the recursion depth of every walk over an object."""
+_SHAPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "type": str, "nullable": bool, "format": str, "pattern": str, "enum": list, "required": list,
+    "multipleOf": (int, float), "minimum": (int, float), "maximum": (int, float),
+    "exclusiveMinimum": bool, "exclusiveMaximum": bool,
+    "minLength": int, "maxLength": int, "minItems": int, "maxItems": int, "minProperties": int, "maxProperties": int,
+    "properties": dict, "items": dict, "additionalProperties": (dict, bool),
+    "allOf": list, "anyOf": list, "oneOf": list, "not": dict,
+    "x-kubernetes-int-or-string": bool, "x-kubernetes-preserve-unknown-fields": bool,
+    "x-kubernetes-embedded-resource": bool, "x-kubernetes-list-type": str, "x-kubernetes-map-type": str,
+    "x-kubernetes-list-map-keys": list, "x-kubernetes-validations": list,
+}  # fmt: skip
+_FIELD_STEP: Final = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_MEANING: Final = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "'": "'",
+    "\\": "\\",
+}
+
 
 def is_readable(schema: Mapping[str, Any]) -> bool:
     """Whether neither the schema nor a nested schema uses unsupported keywords."""
@@ -54,10 +81,6 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[Any, Path]]:
 def _of_type(schema: Mapping[str, Any], keyword: str, kind: type) -> Any:
     value = schema.get(keyword)
     return value if isinstance(value, kind) else kind()
-
-
-MAX_DEPTH: Final = 64
-"""Maximum nesting of a schema, which limits the recursion depth of every walk over an object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,19 +190,6 @@ def routes_to(root: Node, is_target: Callable[[Node], bool]) -> Routes:
 
     leads(root)
     return routes
-
-
-_SHAPES: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "type": str, "nullable": bool, "format": str, "pattern": str, "enum": list, "required": list,
-    "multipleOf": (int, float), "minimum": (int, float), "maximum": (int, float),
-    "exclusiveMinimum": bool, "exclusiveMaximum": bool,
-    "minLength": int, "maxLength": int, "minItems": int, "maxItems": int, "minProperties": int, "maxProperties": int,
-    "properties": dict, "items": dict, "additionalProperties": (dict, bool),
-    "allOf": list, "anyOf": list, "oneOf": list, "not": dict,
-    "x-kubernetes-int-or-string": bool, "x-kubernetes-preserve-unknown-fields": bool,
-    "x-kubernetes-embedded-resource": bool, "x-kubernetes-list-type": str, "x-kubernetes-map-type": str,
-    "x-kubernetes-list-map-keys": list, "x-kubernetes-validations": list,
-}  # fmt: skip
 
 
 def mistyped_keywords(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -294,21 +304,6 @@ def place(at: Path) -> str:
         text += f"[{step}]" if named or isinstance(step, int) else f".{step}"
         named = not named and step in {"properties", "definitions", "dependencies"}
     return text.removeprefix(".") or "the root"
-
-
-_FIELD_STEP: Final = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
-_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
-_MEANING: Final = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "'": "'",
-    "\\": "\\",
-}
 
 
 @dataclass(frozen=True, slots=True)

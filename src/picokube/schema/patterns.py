@@ -32,6 +32,11 @@ _LAST_CHARACTER: Final = 0x10FFFF
 _MEANT_ELSEWHERE: Final = {"[": r"\x5B", "&": r"\x26", "~": r"\x7E", "-": r"\x2D", "^": r"\x5E"}
 _PERL: Final = "dDsSwW"
 _ANCHORS: Final = "AbBz"
+_SIZE_LIMIT: Final = jsonschema_rs.RegexOptions(size_limit=10 * 2**20)
+MAX_PATTERN: Final = 10_000
+"""Maximum characters of a pattern."""
+_MAX_MEMORY: Final = 2**20
+"""Maximum bytes of a compiled pattern. RE2 caches 128 patterns."""
 
 
 class _PatternError(Exception):
@@ -325,11 +330,6 @@ def _is_category(name: str) -> bool:
     return True
 
 
-_SIZE_LIMIT: Final = jsonschema_rs.RegexOptions(size_limit=10 * 2**20)
-MAX_PATTERN: Final = 10_000
-"""Maximum characters of a pattern."""
-
-
 @lru_cache(maxsize=4096)
 def matcher(pattern: str) -> Callable[[str], bool]:
     """A function that tells whether a text matches. Raises SchemaRejected for an invalid pattern."""
@@ -352,10 +352,6 @@ def _of_text(validator: jsonschema_rs.Draft202012Validator) -> Callable[[str], b
         return validator.is_valid(text.encode(errors="replace").decode())
 
     return has_match
-
-
-_MAX_MEMORY: Final = 2**20
-"""Maximum bytes of a compiled pattern. RE2 caches 128 patterns."""
 
 
 class InvalidPattern(ValueError):

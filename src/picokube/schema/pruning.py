@@ -8,6 +8,12 @@ from picokube.schema.errors import UnknownField
 from picokube.schema.node import Node, Routes, routes_to
 
 _ANY: Final = Node()
+_TEXTS: Final = Node(type="object", additional=_ANY, has_additional=True)
+_OPEN: Final = Node(type="object", preserves_unknown=True)
+_META: Final = frozenset({"apiVersion", "kind", "metadata"})
+_EMPTY: Final[tuple[object, ...]] = (None, "", 0, False, [], {})
+_NONE: Final[dict[str, Any]] = {}
+_Link = tuple[int, Any] | None
 
 
 def _object_node(names: str, **others: Node) -> Node:
@@ -15,8 +21,6 @@ def _object_node(names: str, **others: Node) -> Node:
     return Node(type="object", properties=fields)
 
 
-_TEXTS: Final = Node(type="object", additional=_ANY, has_additional=True)
-_OPEN: Final = Node(type="object", preserves_unknown=True)
 _OWNER: Final = _object_node("apiVersion kind name uid controller blockOwnerDeletion")
 _MANAGED: Final = _object_node("manager operation apiVersion time fieldsType subresource", fieldsV1=_OPEN)
 _OBJECT_META: Final = _object_node(
@@ -27,11 +31,6 @@ _OBJECT_META: Final = _object_node(
     ownerReferences=Node(type="array", items=_OWNER),
     managedFields=Node(type="array", items=_MANAGED),
 )
-
-
-_META: Final = frozenset({"apiVersion", "kind", "metadata"})
-_EMPTY: Final[tuple[object, ...]] = (None, "", 0, False, [], {})
-_NONE: Final[dict[str, Any]] = {}
 
 
 @dataclass(slots=True)
@@ -181,9 +180,6 @@ def _without_schema(values: list[Any], dropped: _DroppedFields) -> list[Any]:
                 kept[n] = item.copy()
                 left.append((kept[n], (n, link)))
     return root
-
-
-_Link = tuple[int, Any] | None
 
 
 def _followed(link: "_Link") -> Iterator[int]:

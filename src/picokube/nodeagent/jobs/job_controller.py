@@ -34,6 +34,9 @@ VARIABLE = "JOB_COMPLETION_INDEX"
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _MAX_BASE_LENGTH = 63 - _SUFFIX_LENGTH - 1
+_UNCOUNTED = f'"{UNCOUNTED}"'.encode()
+STATUS_DELAY = timedelta(milliseconds=200)
+"""Delay of status writes that aren't urgent: a Job that finishes sooner needs one write."""
 
 
 def pod_names(job: Obj, used: Container[str], index: int | None = None) -> Iterator[str]:
@@ -91,11 +94,6 @@ def _set_index(pod: Obj, job_name: str, index: int) -> None:
 def _suffix(uid: str, number: int) -> str:
     value = int.from_bytes(hashlib.sha256(f"{uid}/{number}".encode()).digest()[:8], "big")
     return "".join(_ALPHABET[value // len(_ALPHABET) ** n % len(_ALPHABET)] for n in range(_SUFFIX_LENGTH))
-
-
-_UNCOUNTED = f'"{UNCOUNTED}"'.encode()
-STATUS_DELAY = timedelta(milliseconds=200)
-"""Delay of status writes that aren't urgent: a Job that finishes sooner needs one write."""
 
 
 class JobController:

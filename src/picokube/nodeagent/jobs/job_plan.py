@@ -17,6 +17,15 @@ from picokube.nodeagent.object_writes import TERMINAL_PHASES
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 """Annotation and label with the index of a pod."""
+Obj = dict[str, Any]
+TRACKING = "batch.kubernetes.io/job-tracking"
+UNCOUNTED = "node-agent/uncounted"
+"""Annotation of a pod that is stopping, doesn't count as failed, and isn't deleted yet."""
+FIRST_BACKOFF = timedelta(seconds=10)
+MAX_BACKOFF = timedelta(minutes=10)
+MAX_PODS_AT_ONCE = 500
+UNSUPPORTED = ("podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes")
+_KEEP_IF_EMPTY = ("ready", "terminating", "uncountedTerminatedPods")
 
 
 def parse_indexes(text: str | None) -> set[int]:
@@ -42,15 +51,6 @@ def format_indexes(indexes: Iterable[int]) -> str:
 def next_indexes(completions: int, used: Container[int], limit: int) -> tuple[int, ...]:
     """Up to `limit` of the lowest unused indexes."""
     return tuple(islice((index for index in range(completions) if index not in used), limit))
-
-
-Obj = dict[str, Any]
-
-TRACKING = "batch.kubernetes.io/job-tracking"
-UNCOUNTED = "node-agent/uncounted"
-"""Annotation of a pod that is stopping, doesn't count as failed, and isn't deleted yet."""
-FIRST_BACKOFF = timedelta(seconds=10)
-MAX_BACKOFF = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +167,6 @@ def exceeds_restart_limit(job: Obj, pods: Sequence[PodSummary]) -> bool:
     restarts = sum(pod.restarts for pod in pods if pod.phase not in TERMINAL_PHASES)
     limit = job["spec"].get("backoffLimit", 6)
     return restarts > 0 if limit == 0 else restarts >= limit
-
-
-MAX_PODS_AT_ONCE = 500
-UNSUPPORTED = ("podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -417,9 +413,6 @@ class _Planner:
         now = rfc3339_seconds(self._now)
         times = {"lastProbeTime": now, "lastTransitionTime": now}
         return {"type": kind, "status": state, "reason": reason, "message": message, **times}
-
-
-_KEEP_IF_EMPTY = ("ready", "terminating", "uncountedTerminatedPods")
 
 
 def _success_verdict() -> _Verdict:

@@ -24,6 +24,30 @@ from picokube.nodeagent.pods.volume_files import make_volumes, mounts_of
 from picokube.nodeagent.supervisor.cri_log import log_path
 from picokube.nodeagent.supervisor.protocol import Mount, RunKey, StartContainer
 
+TMP = "/tmp"  # noqa: S108 - every pod has its own
+FALLBACK_DIRECTORY = "/jangar"
+"""Parent of the working directory if a volume covers its path on the host."""
+CERTIFICATES = (
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
+)
+"""Environment variables that name host files, which must stay readable."""
+_BEFORE = r"(?<![A-Za-z0-9_./~-])"
+_AFTER = r"(?![A-Za-z0-9_.-])"
+Obj = Mapping[str, Any]
+DEFAULT_TERMINATION_PATH = "/dev/termination-log"
+_PRIVATE, _SHARED_TMP = 0o700, 0o1777
+_REFERENCES = {
+    "configMapKeyRef": "ConfigMap",
+    "configMapRef": "ConfigMap",
+    "secretKeyRef": "Secret",
+    "secretRef": "Secret",
+}
+
 
 def required_directories(
     programs: Iterable[HostProgram], argv: Sequence[str], env: Mapping[str, str]
@@ -43,20 +67,6 @@ def inaccessible_parent(path: str) -> str | None:
             if not parent.stat().st_mode & stat.S_IXOTH:
                 return os.path.realpath(parent)
     return None
-
-
-TMP = "/tmp"  # noqa: S108 - every pod has its own
-FALLBACK_DIRECTORY = "/jangar"
-"""Parent of the working directory if a volume covers its path on the host."""
-CERTIFICATES = (
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "NODE_EXTRA_CA_CERTS",
-    "GIT_SSL_CAINFO",
-)
-"""Environment variables that name host files, which must stay readable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,10 +185,6 @@ def _is_below(path: str, directories: Iterable[str], *, strictly: bool = False) 
     )
 
 
-_BEFORE = r"(?<![A-Za-z0-9_./~-])"
-_AFTER = r"(?![A-Za-z0-9_.-])"
-
-
 class PathMapping:
     """Replaces complete path prefixes: `/data` in `/data/x` and `--out=/data`, but not in `/database`."""
 
@@ -199,18 +205,6 @@ class PathMapping:
 
     def values(self, values: Mapping[str, str]) -> dict[str, str]:
         return {name: self.text(value) for name, value in values.items()}
-
-
-Obj = Mapping[str, Any]
-
-DEFAULT_TERMINATION_PATH = "/dev/termination-log"
-_PRIVATE, _SHARED_TMP = 0o700, 0o1777
-_REFERENCES = {
-    "configMapKeyRef": "ConfigMap",
-    "configMapRef": "ConfigMap",
-    "secretKeyRef": "Secret",
-    "secretRef": "Secret",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

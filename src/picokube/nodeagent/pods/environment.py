@@ -14,6 +14,19 @@ from kubekit.quantities import parse_quantity
 
 MAX_EXPANDED: Final = 1024 * 1024
 """Characters: variables that refer to each other can grow exponentially. Linux limits an argument to 128 KiB."""
+Obj = Mapping[str, Any]
+ADDRESS = "127.0.0.1"
+"""Processes share the network of the host."""
+_KEY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
+Find = Callable[[str, str], Obj | None]
+"""Looks up an object in the pod's namespace by kind and name. None if it doesn't exist."""
+INHERITED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+    *("GIT_SSL_CAINFO", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+)
+"""Variables that containers inherit from the agent. They are passed to processes and never stored in an object."""
 
 
 class ExpansionTooLarge(ValueError):
@@ -45,13 +58,6 @@ def expand_variables(text: str, values: Mapping[str, str]) -> str:
                 parts.append("$")
                 position = dollar + 1
     return "".join([*parts, text[position:]])
-
-
-Obj = Mapping[str, Any]
-
-ADDRESS = "127.0.0.1"
-"""Processes share the network of the host."""
-_KEY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
 class UnknownField(ValueError):
@@ -108,18 +114,6 @@ def _host_capacity(name: str) -> str:
 
 def _escape(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-Find = Callable[[str, str], Obj | None]
-"""Looks up an object in the pod's namespace by kind and name. None if it doesn't exist."""
-
-INHERITED = (
-    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
-    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
-    *("GIT_SSL_CAINFO", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
-    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
-)
-"""Variables that containers inherit from the agent. They are passed to processes and never stored in an object."""
 
 
 class ConfigProblem(Exception):

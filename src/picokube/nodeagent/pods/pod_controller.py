@@ -45,6 +45,18 @@ MAX_MESSAGE_LENGTH = 4096
 MAX_LOG = 2048
 MAX_LOG_LINES = 80
 _HEADER_FIELDS = 3
+log = logging.getLogger("picokube.nodeagent")
+STOPPING_STATUS_DELAY = timedelta(seconds=1)
+"""Delay of the status of a stopping pod: most end sooner, and the deletion timestamp already shows it."""
+RUNNING_STATUS_DELAY = timedelta(milliseconds=100)
+"""Delay of the status of a running pod: one that ends sooner needs one write."""
+RETRY_SECONDS = 2.0
+RECONNECT_SECONDS = 0.1
+_RESOURCES = {
+    "ConfigMap": CONFIG_MAPS,
+    "Secret": SECRETS,
+    "PersistentVolumeClaim": PERSISTENT_VOLUME_CLAIMS,
+}
 
 
 def termination_message(pod: Mapping[str, Any], run: Run, paths: AgentPaths, *, is_latest: bool) -> str:
@@ -76,21 +88,6 @@ def _read_tail(path: Path, max_bytes: int) -> bytes:
             return file.read(max_bytes)
     except OSError:
         return b""
-
-
-log = logging.getLogger("picokube.nodeagent")
-
-STOPPING_STATUS_DELAY = timedelta(seconds=1)
-"""Delay of the status of a stopping pod: most end sooner, and the deletion timestamp already shows it."""
-RUNNING_STATUS_DELAY = timedelta(milliseconds=100)
-"""Delay of the status of a running pod: one that ends sooner needs one write."""
-RETRY_SECONDS = 2.0
-RECONNECT_SECONDS = 0.1
-_RESOURCES = {
-    "ConfigMap": CONFIG_MAPS,
-    "Secret": SECRETS,
-    "PersistentVolumeClaim": PERSISTENT_VOLUME_CLAIMS,
-}
 
 
 class PodController:

@@ -11,6 +11,13 @@ from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
 PREFIX = "process://"
 RECORDS_LOST = "RecordsLost"
+Obj = Mapping[str, Any]
+FIRST_BACKOFF = timedelta(seconds=10)
+MAX_BACKOFF = timedelta(minutes=5)
+BACKOFF_RESET = timedelta(minutes=10)
+"""A container that ran for this long restarts without backoff."""
+DEFAULT_GRACE = 30
+UNSUPPORTED_FIELD = "UnsupportedField"
 
 
 def known_runs(pod: Mapping[str, Any], runs: Sequence[Run], *, now: datetime) -> list[Run]:
@@ -43,16 +50,6 @@ def _lost_run(key: RunKey, now: datetime) -> Run:
         reason=RECORDS_LOST,
         message="the node agent's record of the container is missing; its exit code is unknown",
     )
-
-
-Obj = Mapping[str, Any]
-
-FIRST_BACKOFF = timedelta(seconds=10)
-MAX_BACKOFF = timedelta(minutes=5)
-BACKOFF_RESET = timedelta(minutes=10)
-"""A container that ran for this long restarts without backoff."""
-DEFAULT_GRACE = 30
-UNSUPPORTED_FIELD = "UnsupportedField"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

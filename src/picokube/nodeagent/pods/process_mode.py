@@ -25,6 +25,14 @@ MOUNTABLE_KERNEL_PATHS = ("/dev/shm", "/dev/termination-log")  # noqa: S108 - a 
 SYSTEM_PATHS = ("/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/run", "/sbin", "/usr")
 """Host programs and their configuration. Paths below them that don't exist on the host can be mounted."""
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_COMMON = "containers run as local processes (isolation: {}); images and resource limits are ignored; "
+_MOUNTED = "volumes are mounted at their mount paths in a mount namespace"
+_MAPPED = (
+    "volumes are local directories: their paths replace the mount paths in command, args and env, and readOnly is not "
+    "enforced"
+)
+WITHOUT_NAMESPACES = "subreaper"
+MAX_REPORTED_IMAGES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,16 +190,6 @@ def is_token(spec: Obj, volume: str) -> bool:
         for mount in container.get("volumeMounts") or ()
         if mount["name"] == volume
     )
-
-
-_COMMON = "containers run as local processes (isolation: {}); images and resource limits are ignored; "
-_MOUNTED = "volumes are mounted at their mount paths in a mount namespace"
-_MAPPED = (
-    "volumes are local directories: their paths replace the mount paths in command, args and env, and readOnly is not "
-    "enforced"
-)
-WITHOUT_NAMESPACES = "subreaper"
-MAX_REPORTED_IMAGES = 10_000
 
 
 @dataclass(slots=True, kw_only=True)

@@ -37,6 +37,12 @@ _FILE_MODE = 0o644
 _SHARED_DIRECTORY = 0o777
 _GROUP_DIRECTORY = 0o2770
 _GROUP_FILE = 0o660
+log = logging.getLogger("picokube.nodeagent")
+TOKEN_SECONDS: Final = 365 * 24 * 3600
+"""The lifetime to which kube-apiserver extends such tokens."""
+ROOT_CERTIFICATE: Final = "kube-root-ca.crt"
+DEFAULT_ACCOUNT: Final = "default"
+_TOKEN_DIRECTORY = 0o755
 
 
 def make_volumes(pod: Obj, paths: AgentPaths, find: Find, *, group: int | None = None) -> dict[str, Path]:
@@ -196,15 +202,6 @@ def _fields(pod: Obj, source: Obj, mode: int) -> Iterator[tuple[str, bytes, int]
         except UnknownField as error:
             raise ConfigProblem(str(error)) from error
         yield item["path"], text.encode(), item.get("mode") or mode
-
-
-log = logging.getLogger("picokube.nodeagent")
-
-TOKEN_SECONDS: Final = 365 * 24 * 3600
-"""The lifetime to which kube-apiserver extends such tokens."""
-ROOT_CERTIFICATE: Final = "kube-root-ca.crt"
-DEFAULT_ACCOUNT: Final = "default"
-_TOKEN_DIRECTORY = 0o755
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

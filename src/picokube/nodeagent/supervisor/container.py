@@ -25,6 +25,18 @@ OOM_SCORE = b"500"
 """The kernel kills containers before the supervisor and the agent."""
 KILL_SECONDS = 5.0
 _TERM = {signal.SIGTERM}
+REASONS = {
+    errno.EMFILE: "TooManyOpenFiles",
+    errno.ENFILE: "TooManyOpenFiles",
+    errno.EAGAIN: "TooManyProcesses",
+    errno.ENOMEM: "OutOfMemory",
+    errno.ENOSPC: "DiskFull",
+    errno.EDQUOT: "DiskFull",
+}
+"""Errors of exhausted resources, after which a start is retried."""
+CHUNK = 64 * 1024
+MAX_FINAL_READS = 64
+"""Bounds the reads from a pipe that another process keeps filling."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,17 +245,6 @@ def _kill_descendants() -> None:
         time.sleep(0.002)
 
 
-REASONS = {
-    errno.EMFILE: "TooManyOpenFiles",
-    errno.ENFILE: "TooManyOpenFiles",
-    errno.EAGAIN: "TooManyProcesses",
-    errno.ENOMEM: "OutOfMemory",
-    errno.ENOSPC: "DiskFull",
-    errno.EDQUOT: "DiskFull",
-}
-"""Errors of exhausted resources, after which a start is retried."""
-
-
 class StartFailed(Exception):
     """The container can't be started. Not retried."""
 
@@ -317,11 +318,6 @@ class InitProcess:
                 os.waitpid(self.pid, 0)
             number, _, message = report.partition("\n")
             raise _classify(int(number), message)
-
-
-CHUNK = 64 * 1024
-MAX_FINAL_READS = 64
-"""Bounds the reads from a pipe that another process keeps filling."""
 
 
 class Container:

@@ -48,6 +48,21 @@ from picokube.nodeagent.supervisor.protocol import (
 )
 
 CHUNK = 256 * 1024
+MAX_WAIT = 3600.0
+"""Seconds of one wait: the kernel's maximum is 24 days, and a grace period may be longer."""
+IDLE_SECONDS = 0.5
+"""An idle supervisor waits this long for an agent before it exits."""
+START_ERROR = 128
+STARTS_AT_ONCE = 8
+"""Number of init processes that prepare their containers in parallel."""
+RETRY_SECONDS = 1.0
+"""Delay before journal entries that couldn't be written are retried."""
+PAUSE_SECONDS = 0.1
+DISK_FULL = Refusal(
+    reason="DiskFull",
+    message="the start can't be recorded because the data directory's disk is full; retrying",
+)
+NO_MEMORY = Refusal(reason="OutOfMemory", message="the supervisor is out of memory; retrying the start")
 
 
 class Connection:
@@ -95,23 +110,6 @@ class Connection:
 
     def close(self) -> None:
         self._peer.close()
-
-
-MAX_WAIT = 3600.0
-"""Seconds of one wait: the kernel's maximum is 24 days, and a grace period may be longer."""
-IDLE_SECONDS = 0.5
-"""An idle supervisor waits this long for an agent before it exits."""
-START_ERROR = 128
-STARTS_AT_ONCE = 8
-"""Number of init processes that prepare their containers in parallel."""
-RETRY_SECONDS = 1.0
-"""Delay before journal entries that couldn't be written are retried."""
-PAUSE_SECONDS = 0.1
-DISK_FULL = Refusal(
-    reason="DiskFull",
-    message="the start can't be recorded because the data directory's disk is full; retrying",
-)
-NO_MEMORY = Refusal(reason="OutOfMemory", message="the supervisor is out of memory; retrying the start")
 
 
 def log(text: str) -> None:

@@ -21,6 +21,9 @@ from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
 MAX_STALE_LINES = 20_000
 _BATCH_SIZE = 1000
+REBOOTED, SUPERVISOR_LOST = "NodeRebooted", "SupervisorLost"
+LOST_EXIT_CODE = 137
+KILL_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -230,11 +233,6 @@ def _apply_line(state: JournalState, line: bytes) -> None:
         state.apply(json.loads(line))
     except (ValueError, KeyError):
         return
-
-
-REBOOTED, SUPERVISOR_LOST = "NodeRebooted", "SupervisorLost"
-LOST_EXIT_CODE = 137
-KILL_SECONDS = 1.0
 
 
 def recover(journal: Journal, boot: str) -> None:

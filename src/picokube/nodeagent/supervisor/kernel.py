@@ -16,6 +16,24 @@ from picokube.nodeagent.supervisor.protocol import MARKER, Refusal
 PROC = Path("/proc")
 _START_TIME = 19
 """Index of the start time in /proc/PID/stat, counted after the process name."""
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+MS_REC, MS_PRIVATE = 16384, 1 << 18
+MNT_DETACH = 2
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NAME = 1, 4, 15
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
+_SYS_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
+_SYS_CLOSE_RANGE = 436
+"""The same on every architecture, since Linux 5.9."""
+FILES_PER_CONTAINER = 3
+"""Two pipes and the log."""
+RESERVED_FILES = 48
+"""For the journal, connections and containers that are starting."""
+MAX_FILES = 1 << 20
+PROCESSES_PER_CONTAINER = 3
+"""The init process, the program and one child."""
+MAX_COUNTED_PROCESSES = 8192
+"""Higher limits are not checked, because counting all processes would be too slow."""
 
 
 def boot_id() -> str:
@@ -86,18 +104,6 @@ def container_processes() -> Iterator[tuple[int, str]]:
                 yield int(entry.name), container
 
 
-CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
-MS_REC, MS_PRIVATE = 16384, 1 << 18
-MNT_DETACH = 2
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NAME = 1, 4, 15
-PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
-_SYS_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
-
-_SYS_CLOSE_RANGE = 436
-"""The same on every architecture, since Linux 5.9."""
-
-
 class Libc:
     """System calls that raise OSError with the name of the call or the path."""
 
@@ -166,17 +172,6 @@ def load_libc() -> None:
     global LIBC  # noqa: PLW0603 - a library is loaded once per process
     with suppress(OSError, AttributeError):
         LIBC = Libc()
-
-
-FILES_PER_CONTAINER = 3
-"""Two pipes and the log."""
-RESERVED_FILES = 48
-"""For the journal, connections and containers that are starting."""
-MAX_FILES = 1 << 20
-PROCESSES_PER_CONTAINER = 3
-"""The init process, the program and one child."""
-MAX_COUNTED_PROCESSES = 8192
-"""Higher limits are not checked, because counting all processes would be too slow."""
 
 
 def raise_limits() -> int:

@@ -16,6 +16,28 @@ OUT_OF_FUEL: Final = "out of fuel"
 FULL: Final = 1_000_000
 """Units per evaluation. A unit is a character or item that a function reads: at most 0.2 µs."""
 _CALL: Final = 10
+_ITEM: Final = 8
+MAX_VALUE_SIZE: Final = 16 * 2**20
+"""Maximum number of characters and items of a value."""
+MAX_WORK: Final = 2 * 10**8
+"""Maximum number of characters and items that all steps may read: at most 0.2 s."""
+MAX_TEXT_SIZE: Final = 2**20
+"""Maximum size of the result of a string function."""
+_STEPS: Final = 10_000  # the library's limit of loop steps
+_MAX_SUMS: Final = 16
+_SHORT_LIST: Final = 4_000
+_COPY_COST: Final = 40  # cost of copying an item, relative to reading it
+_PASS_COST: Final = 100  # cost of passing a list item to a Python function, relative to reading it
+_LIST_FUNCTIONS: Final = frozenset(
+    {
+        "isSorted", "sum", "min", "max", "indexOf", "lastIndexOf", "distinct", "flatten", "slice", "sort", "reverse",
+        "join", "format", "@sortByAssociatedKeys", "cel.@mapInsert", "sets.contains", "sets.equivalent",
+        "sets.intersects",
+    }
+)  # fmt: skip
+_PREDICATES: Final = frozenset(
+    {"matches", "contains", "startsWith", "endsWith", "_==_", "_!=_", "@in", "_in_"}
+)
 
 
 class _Fuel(threading.local):
@@ -54,32 +76,6 @@ def burn_for(values: tuple[Any, ...]) -> None:
             left.extend(value.values())
         else:
             burn(1)
-
-
-_ITEM: Final = 8
-
-
-MAX_VALUE_SIZE: Final = 16 * 2**20
-"""Maximum number of characters and items of a value."""
-MAX_WORK: Final = 2 * 10**8
-"""Maximum number of characters and items that all steps may read: at most 0.2 s."""
-MAX_TEXT_SIZE: Final = 2**20
-"""Maximum size of the result of a string function."""
-_STEPS: Final = 10_000  # the library's limit of loop steps
-_MAX_SUMS: Final = 16
-_SHORT_LIST: Final = 4_000
-_COPY_COST: Final = 40  # cost of copying an item, relative to reading it
-_PASS_COST: Final = 100  # cost of passing a list item to a Python function, relative to reading it
-_LIST_FUNCTIONS: Final = frozenset(
-    {
-        "isSorted", "sum", "min", "max", "indexOf", "lastIndexOf", "distinct", "flatten", "slice", "sort", "reverse",
-        "join", "format", "@sortByAssociatedKeys", "cel.@mapInsert", "sets.contains", "sets.equivalent",
-        "sets.intersects",
-    }
-)  # fmt: skip
-_PREDICATES: Final = frozenset(
-    {"matches", "contains", "startsWith", "endsWith", "_==_", "_!=_", "@in", "_in_"}
-)
 
 
 @dataclass(frozen=True, slots=True)

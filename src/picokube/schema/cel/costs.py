@@ -17,6 +17,13 @@ from picokube.schema.cel.type_system import Type, is_object, is_scalar
 LIMIT: Final = 2**64 - 1
 READING: Final = 0.1
 """The cost of reading a character."""
+_LIST_MADE: Final = 10
+_PATTERN: Final = 0.25  # cost of a pattern character for each character that is read
+_ADDRESS_COMPARED: Final = 4  # two addresses of at most 16 bytes
+_NAMED_FORMAT: Final = 7
+_NAMED_FORMAT_PATTERN: Final = 128
+_MAP_MADE: Final = 30
+_MACRO_ACCUMULATORS: Final = frozenset({"@result", "__result__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +59,6 @@ def scaled(number: int, factor: float) -> int:
     """The floating point product, rounded up."""
     product = math.ceil(float(number) * factor)
     return min(LIMIT, product)
-
-
-_LIST_MADE: Final = 10
-_PATTERN: Final = 0.25  # cost of a pattern character for each character that is read
-_ADDRESS_COMPARED: Final = 4  # two addresses of at most 16 bytes
-_NAMED_FORMAT: Final = 7
-_NAMED_FORMAT_PATTERN: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +286,6 @@ _RULES: Final[dict[tuple[str, str], _Rule]] = {
     ("sort", ""): partial(_compares_items, sorts=0),
     ("@sortByAssociatedKeys", ""): partial(_compares_items, sorts=1),
 }
-
-
-_MAP_MADE: Final = 30
-_MACRO_ACCUMULATORS: Final = frozenset({"@result", "__result__"})
 
 
 class _Path:

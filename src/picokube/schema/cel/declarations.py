@@ -29,6 +29,30 @@ _LONG: Final = {
     "nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "sec": 1.0, "min": 60.0, "hour": 3600.0, "day": 86400.0,
     "week": 604800.0,
 }  # fmt: skip
+_RESERVED: Final = frozenset(
+    {
+        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
+        "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
+    }
+)  # fmt: skip
+_ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_ESCAPED: Final = re.compile(r"__|[-./]")
+_ESCAPABLE: Final = re.compile(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*")
+Projection = Callable[[Any], Any]
+MAX_REQUEST: Final = 3 * 2**20
+_TEXT_BYTES: Final = 4  # maximum of one character
+_FORMATS: Final = {
+    "duration": (Type("duration"), 32, 3), "date": (Type("timestamp"), 12, 12), "date-time": (Type("timestamp"), 32, 21)
+}  # fmt: skip
+"""The CEL type of formats, and the maximum and minimum length of their text."""
+_ROOT: Final = "selfType1"
+_RESOURCE: Final = {
+    "kind": Node(type="string"),
+    "apiVersion": Node(type="string"),
+    "metadata": Node(
+        type="object", properties={"name": Node(type="string"), "generateName": Node(type="string")}
+    ),
+}
 
 
 def normalize_timestamp(value: object) -> object:
@@ -73,19 +97,6 @@ def _worded(unit: str) -> float:
         if known is not None
         else next((size for name, size in _LONG.items() if unit.startswith(name)), 0.0)
     )
-
-
-_RESERVED: Final = frozenset(
-    {
-        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
-        "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
-    }
-)  # fmt: skip
-_ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
-_ESCAPED: Final = re.compile(r"__|[-./]")
-_ESCAPABLE: Final = re.compile(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*")
-
-Projection = Callable[[Any], Any]
 
 
 def escaped(name: str) -> str | None:
@@ -169,22 +180,6 @@ def _of_fields(node: Node) -> Projection | None:
         return seen
 
     return project
-
-
-MAX_REQUEST: Final = 3 * 2**20
-_TEXT_BYTES: Final = 4  # maximum of one character
-_FORMATS: Final = {
-    "duration": (Type("duration"), 32, 3), "date": (Type("timestamp"), 12, 12), "date-time": (Type("timestamp"), 32, 21)
-}  # fmt: skip
-"""The CEL type of formats, and the maximum and minimum length of their text."""
-_ROOT: Final = "selfType1"
-_RESOURCE: Final = {
-    "kind": Node(type="string"),
-    "apiVersion": Node(type="string"),
-    "metadata": Node(
-        type="object", properties={"name": Node(type="string"), "generateName": Node(type="string")}
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,9 @@ _VERB: Final = re.compile(r"%(\.[0-9]{1,3})?([a-zA-Z%])")
 _SEARCHED_PER_UNIT: Final = 20
 """Pattern instructions times text bytes that RE2 processes per unit of fuel."""
 URL_PARTS: Final = ("Scheme", "Host", "Hostname", "Port", "EscapedPath")
+MATCHES: Final = "re.@matches"
+"""Replaces `matches` in every expression, because the library's function consumes no fuel."""
+_LONGEST_RANGE: Final = 10_000
 
 
 def _bounded(text: str) -> str:
@@ -198,11 +201,6 @@ def url_part(name: str, parts: dict[str, Any]) -> Any:
     if name not in parts:
         raise ValueError(f"no such overload: get{name} needs a URL")
     return parts[name]
-
-
-MATCHES: Final = "re.@matches"
-"""Replaces `matches` in every expression, because the library's function consumes no fuel."""
-_LONGEST_RANGE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,15 @@ from kubekit.quantities import parse_quantity
 from picokube.schema.go_text import go_quote
 
 _QUANTITY_KEY: Final = "quantity"
+Packed: TypeAlias = dict[str, Any]
+_NUMBER: Final = "0|[1-9][0-9]*"
+_SEMVER: Final = re.compile(
+    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?", re.ASCII
+)
+_SEMVER_KEY: Final = "semver"
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+_LENGTH: Final = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 
 
 def is_quantity(text: str) -> bool:
@@ -67,15 +76,6 @@ def compare_quantities(one: dict[str, Any], other: dict[str, Any]) -> int:
 def shifted(direction: int, packed: dict[str, Any], by: dict[str, Any] | int) -> dict[str, str]:
     amount = _value(by) if isinstance(by, dict) else Decimal(by)
     return _packed(_value(packed) + direction * amount)
-
-
-Packed: TypeAlias = dict[str, Any]
-
-_NUMBER: Final = "0|[1-9][0-9]*"
-_SEMVER: Final = re.compile(
-    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?", re.ASCII
-)
-_SEMVER_KEY: Final = "semver"
 
 
 def _parsed_semver(text: str, *, loosely: bool) -> re.Match[str] | None:
@@ -139,12 +139,6 @@ def _order(match: re.Match[str]) -> tuple[Any, ...]:
     # A release is greater than its pre-releases. Numeric identifiers are less than alphanumeric ones.
     before = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split(".")]
     return (*(int(match[n]) for n in (1, 2, 3)), 0 if match[4] else 1, before if match[4] else [])
-
-
-Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
-
-_LENGTH: Final = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 
 
 def parse_address(text: str) -> Address:

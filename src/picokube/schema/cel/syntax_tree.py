@@ -13,6 +13,17 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 # `at` is the offset into the source, or -1. Other modules key facts about a node by its identity.
+_CONSTANTS: Final[dict[int, tuple[str, Callable[[Any], Any]]]] = {
+    2: ("bool", bool),
+    3: ("int", lambda value: value - 2**64 if value >= 2**63 else value),
+    4: ("uint", int),
+    5: ("double", lambda value: struct.unpack("<d", value)[0]),
+    6: ("string", lambda value: value.decode(errors="replace")),
+    7: ("bytes", bytes),
+}
+"""The type of a constant and its decoder, by field number."""
+_Fields = dict[int, list[Any]]
+_TYPE: Final = b"type.googleapis.com/cel.expr.ParsedExpr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,17 +254,7 @@ def _fold(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
     return Fold(variables, _text(fields, 3), over, start, condition, step, result, at)
 
 
-_CONSTANTS: Final[dict[int, tuple[str, Callable[[Any], Any]]]] = {
-    2: ("bool", bool),
-    3: ("int", lambda value: value - 2**64 if value >= 2**63 else value),
-    4: ("uint", int),
-    5: ("double", lambda value: struct.unpack("<d", value)[0]),
-    6: ("string", lambda value: value.decode(errors="replace")),
-    7: ("bytes", bytes),
-}
-"""The type of a constant and its decoder, by field number."""
 _KINDS: Final = {3: _const, 4: _ident, 5: _select, 6: _call, 7: _list, 8: _struct, 9: _fold}
-_Fields = dict[int, list[Any]]
 
 
 def _text(fields: _Fields, number: int) -> str:
@@ -300,9 +301,6 @@ def _numbers(packed: int | bytes) -> Iterator[int]:
     while at < len(packed):
         value, at = _varint(packed, at)
         yield value
-
-
-_TYPE: Final = b"type.googleapis.com/cel.expr.ParsedExpr"
 
 
 def serialized(root: Expr) -> bytes:

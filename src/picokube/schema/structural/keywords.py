@@ -16,6 +16,13 @@ _TOTAL_LIMIT: Final = 100_000_000
 _MOST_NAMED: Final = 4
 _FAR: Final = 100
 _NEAR: Final = 1.5
+_VALIDATIONS: Final = "x-kubernetes-validations"
+_REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
+_LIST: Final = "x-kubernetes-list-type"
+_KEYS: Final = "x-kubernetes-list-map-keys"
+_Schema = Mapping[str, Any]
+_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
+_META: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +55,6 @@ def _exceeds(what: str, cost: int, limit: int) -> str:
     times = f"{factor:f}x" if factor < _NEAR else f"{factor:.1f}x" if factor <= _FAR else "more than 100x"
     hint = "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings "
     return f"{what} exceeds budget by factor of {times} ({hint}are declared)"
-
-
-_VALIDATIONS: Final = "x-kubernetes-validations"
-_REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 
 
 def rule_shape_problems(schema: Mapping[str, Any], at: Path) -> Iterator[FieldError]:
@@ -150,11 +153,6 @@ def _shown(rule: Rule) -> Struct:
     )
 
 
-_LIST: Final = "x-kubernetes-list-type"
-_KEYS: Final = "x-kubernetes-list-map-keys"
-_Schema = Mapping[str, Any]
-
-
 def list_problems(schema: _Schema, at: Path) -> Iterator[FieldError]:
     """The errors of the list type of a schema."""
     kind, list_type = schema.get("type", ""), schema.get(_LIST)
@@ -229,10 +227,6 @@ def _item_problems(schema: _Schema, items: _Schema, at: Path) -> Iterator[FieldE
         if properties[key].get("nullable"):
             problem = f"this property is in {_KEYS}, so it cannot be nullable"
             yield forbidden(place((*inside, "nullable")), problem, path=inside)
-
-
-_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
-_META: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

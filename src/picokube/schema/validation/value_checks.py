@@ -28,6 +28,10 @@ from picokube.schema.node import Node, Routes, routes_to
 from picokube.schema.patterns import matcher
 from picokube.schema.validation.correlation import Correlation, same_json
 
+_SAFE: Final = 2**53 - 1
+_NEARLY: Final = 1e-9
+_TYPE_META: Final = frozenset({"apiVersion", "kind"})
+
 
 def _display_name(name: str) -> str:
     return name.removeprefix(".") or NO_FIELD
@@ -57,10 +61,6 @@ def rules_not_run() -> FieldError:
         "correct the existing errors to complete validation"
     )
     return invalid(NO_FIELD, None, problem)
-
-
-_SAFE: Final = 2**53 - 1
-_NEARLY: Final = 1e-9
 
 
 def is_whole(value: float) -> bool:
@@ -114,9 +114,6 @@ def _as_float(value: float) -> float:
 
 def _divides(factor: float, value: float) -> bool:
     return is_whole(1 / factor * value if factor < 1 else value / factor)
-
-
-_TYPE_META: Final = frozenset({"apiVersion", "kind"})
 
 
 @dataclass(slots=True)
