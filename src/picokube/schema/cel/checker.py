@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from picokube.schema.cel.declarations import Declared, escaped, go_seconds
+from picokube.schema.cel.declarations import Declared, escape_name, go_seconds
 from picokube.schema.cel.syntax_tree import Call, Const, Expr, Fold, Ident, Literal, Select, parts
 from picokube.schema.cel.type_system import (
     BOOL,
@@ -27,7 +27,7 @@ from picokube.schema.cel.type_system import (
     map_of,
     more_general,
     optional_of,
-    parsed_type,
+    parse_type,
     signatures,
     unwrapped,
 )
@@ -61,7 +61,7 @@ class Checked:
         return self.types.get(id(expr), DYN)
 
 
-def checked(root: Expr, variables: Mapping[str, Type], declarations: Iterable[Declared]) -> Checked:
+def check_types(root: Expr, variables: Mapping[str, Type], declarations: Iterable[Declared]) -> Checked:
     """Check the types of an expression. `declarations` are the declarations of the variables' types."""
     checker = _Checker(_objects(declarations))
     checker.check(root, dict(variables))
@@ -132,7 +132,7 @@ class _Checker:
     def _named(self, name: str, scope: _Scope) -> Type | None:
         kind = scope.get(name)
         if kind is None and name in TYPE_NAMES:
-            return self.substitution.renamed([Type("type", (parsed_type(TYPE_NAMES[name]),))])[0]
+            return self.substitution.renamed([Type("type", (parse_type(TYPE_NAMES[name]),))])[0]
         return kind
 
     def _select(self, expr: Select, scope: _Scope) -> Type:
@@ -163,7 +163,7 @@ class _Checker:
             return self._mistake(expr.at, f"unexpected failed resolution of '{owner}'")
         if name in known.fields:
             return known.fields[name].type
-        marked = escaped(name) or ""
+        marked = escape_name(name) or ""
         if marked not in known.fields or marked != f"__{name}__":
             return self._mistake(expr.at, f"undefined field '{name}'")
         self.fields[id(expr)] = marked

@@ -99,7 +99,7 @@ def _worded(unit: str) -> float:
     )
 
 
-def escaped(name: str) -> str | None:
+def escape_name(name: str) -> str | None:
     """The identifier of a property in expressions. None if it can't be escaped."""
     if name in _RESERVED:
         return f"__{name}__"
@@ -163,9 +163,9 @@ def _of_values(each: Projection | None) -> Projection | None:
 
 def _of_fields(node: Node) -> Projection | None:
     plan = {
-        name: (escaped(name) or name, inner)
+        name: (escape_name(name) or name, inner)
         for name, child in node.properties.items()
-        if (inner := projection(child)) is not None or escaped(name) not in {name, None}
+        if (inner := projection(child)) is not None or escape_name(name) not in {name, None}
     }
     if not plan:
         return None
@@ -202,7 +202,7 @@ _SIMPLE: Final = {
 }
 
 
-def declared(node: Node, *, root: bool, name: str = _ROOT) -> Declared | None:
+def declare(node: Node, *, root: bool, name: str = _ROOT) -> Declared | None:
     """The declaration of a node. None if CEL can't access its values. `root` marks a complete resource.
 
     `name` is the type name of objects in messages. Upstream generates a new one for each compilation.
@@ -224,7 +224,7 @@ def declared(node: Node, *, root: bool, name: str = _ROOT) -> Declared | None:
 
 
 def _list(node: Node, name: str) -> Declared | None:
-    item = declared(node.items, root=node.items.embedded, name=f"{name}.@idx") if node.items else None
+    item = declare(node.items, root=node.items.embedded, name=f"{name}.@idx") if node.items else None
     if item is None:
         return None
     max_size = _bounded(node.max_items, (MAX_REQUEST - 2) // (item.min_size + 1))
@@ -233,7 +233,7 @@ def _list(node: Node, name: str) -> Declared | None:
 
 def _map(node: Node, name: str) -> Declared | None:
     inner = node.additional
-    item = declared(inner, root=inner.embedded, name=f"{name}.@elem") if inner else None
+    item = declare(inner, root=inner.embedded, name=f"{name}.@elem") if inner else None
     if item is None:
         return None
     max_size = _bounded(node.max_properties, (MAX_REQUEST - 2) // (item.min_size + 6))
@@ -244,8 +244,8 @@ def _object(node: Node, name: str, *, root: bool) -> Declared:
     fields: dict[str, Declared] = {}
     min_size = 2
     for key, child in (_as_resource(node) if root else node.properties).items():
-        identifier = escaped(key)
-        declaration = declared(child, root=child.embedded, name=f"{name}.{identifier}")
+        identifier = escape_name(key)
+        declaration = declare(child, root=child.embedded, name=f"{name}.{identifier}")
         if declaration is None:
             continue
         if identifier is not None:

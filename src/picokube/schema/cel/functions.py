@@ -57,7 +57,7 @@ def last_index_of(text: str, wanted: str, start: int | None = None) -> int:
     return text.rfind(wanted, 0, start + len(wanted))
 
 
-def joined(values: list[Any], separator: str = "") -> str:
+def join(values: list[Any], separator: str = "") -> str:
     if not all(isinstance(value, str) for value in values):
         raise ValueError("no such overload: only text can be joined")
     if len(separator) * len(values) > MAX_TEXT_SIZE:
@@ -73,7 +73,7 @@ def upper_ascii(text: str) -> str:
     return "".join(item.upper() if item.isascii() else item for item in text)
 
 
-def replaced(text: str, old: str, new: str, times: int = -1) -> str:
+def replace_text(text: str, old: str, new: str, times: int = -1) -> str:
     places = text.count(old) if old else len(text) + 1
     if places * len(new) > MAX_TEXT_SIZE:
         raise ValueError("out of fuel")
@@ -96,11 +96,11 @@ def substring(text: str, start: int, end: int | None = None) -> str:
     return text[start:stop]
 
 
-def trimmed(text: str) -> str:
+def trim(text: str) -> str:
     return text.strip(_SPACES + "\u2028\u2029\u202f\u205f\u3000")
 
 
-def formatted(template: str, values: list[Any]) -> str:
+def format_text(template: str, values: list[Any]) -> str:
     """The verbs %s, %d, %f, %e, %x, %b, %o and %%."""
     used = 0
 
@@ -122,7 +122,7 @@ def _verb(verb: str, precision: int, value: Any) -> str:
     whole = isinstance(value, int) and not isinstance(value, bool)
     match verb:
         case "s":
-            return _shown(value)
+            return _format_value(value)
         case "d" if whole:
             return str(value)
         case "f" | "e" if isinstance(value, int | float):
@@ -138,7 +138,7 @@ def _verb(verb: str, precision: int, value: Any) -> str:
             )
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     match value:
         case None:
             return "null"
@@ -147,27 +147,29 @@ def _shown(value: Any) -> str:
         case int() | float():
             return format_number(value)
         case list():
-            return "[" + ", ".join(_shown(item) for item in value) + "]"
+            return "[" + ", ".join(_format_value(item) for item in value) + "]"
         case dict():
-            return "{" + ", ".join(f"{key}: {_shown(item)}" for key, item in sorted(value.items())) + "}"
+            return (
+                "{" + ", ".join(f"{key}: {_format_value(item)}" for key, item in sorted(value.items())) + "}"
+            )
         case _:
             return str(value)
 
 
 def matches(text: str, pattern: str) -> bool:
     """Whether the RE2 pattern occurs in the text."""
-    return next(_found(text, pattern), None) is not None
+    return next(_iterate_matches(text, pattern), None) is not None
 
 
 def find(text: str, pattern: str) -> str:
-    return next(_found(text, pattern), "")
+    return next(_iterate_matches(text, pattern), "")
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    return list(islice(_found(text, pattern), None if limit < 0 else limit))
+    return list(islice(_iterate_matches(text, pattern), None if limit < 0 else limit))
 
 
-def _found(text: str, pattern: str) -> Iterator[str]:
+def _iterate_matches(text: str, pattern: str) -> Iterator[str]:
     """The matches in order. Each search consumes fuel for the rest of the text."""
     try:
         expression = patterns.compile_re2(pattern)
@@ -301,13 +303,13 @@ def intersect(one: list[Any], other: list[Any]) -> bool:
     return not {_key(item) for item in one}.isdisjoint({_key(item) for item in other})
 
 
-def sorted_by(values: list[Any], keys: list[Any]) -> list[Any]:
+def sort_by(values: list[Any], keys: list[Any]) -> list[Any]:
     """The values sorted by their keys, which the sortBy macro computes."""
     ordered = _ordered(keys)
     return [values[n] for n in sorted(range(len(values)), key=lambda n: ordered[n])]
 
 
-def inserted(values: dict[Any, Any], *more: Any) -> dict[Any, Any]:
+def insert_entries(values: dict[Any, Any], *more: Any) -> dict[Any, Any]:
     """The map with additional entries. Raises ValueError if a key already exists."""
     added = dict([more]) if len(more) > 1 else more[0]
     for key in added:
@@ -316,7 +318,7 @@ def inserted(values: dict[Any, Any], *more: Any) -> dict[Any, Any]:
     return {**values, **added}
 
 
-def compared(one: dict[str, Any], other: dict[str, Any]) -> int:
+def compare(one: dict[str, Any], other: dict[str, Any]) -> int:
     """Compare quantities or semantic versions."""
     return (
         object_functions.compare_semvers(one, other)
@@ -337,10 +339,10 @@ _LISTS: Final = (
     Overload("slice", ("list", "int", "int"), "list", part),
     Overload("sort", ("list",), "list", lambda values: sorted(_ordered(values))),
     Overload("reverse", ("list",), "list", lambda values: values[::-1]),
-    Overload("@sortByAssociatedKeys", ("list", "list"), "list", sorted_by),
-    Overload("cel.@mapInsert", ("entries", "entries"), "entries", inserted, method=False),
+    Overload("@sortByAssociatedKeys", ("list", "list"), "list", sort_by),
+    Overload("cel.@mapInsert", ("entries", "entries"), "entries", insert_entries, method=False),
     *(
-        Overload("cel.@mapInsert", ("entries", key, "any"), "entries", inserted, method=False)
+        Overload("cel.@mapInsert", ("entries", key, "any"), "entries", insert_entries, method=False)
         for key in ("string", "int")
     ),
     Overload("lists.range", ("int",), "list", numbers_below, method=False),
@@ -354,20 +356,20 @@ _TEXT: Final = (
     Overload("indexOf", ("string", "string", "int"), "int", index_of),
     Overload("lastIndexOf", ("string", "string"), "int", last_index_of),
     Overload("lastIndexOf", ("string", "string", "int"), "int", last_index_of),
-    Overload("join", ("list",), "string", joined),
-    Overload("join", ("list", "string"), "string", joined),
+    Overload("join", ("list",), "string", join),
+    Overload("join", ("list", "string"), "string", join),
     Overload("lowerAscii", ("string",), "string", lower_ascii),
     Overload("upperAscii", ("string",), "string", upper_ascii),
-    Overload("replace", ("string", "string", "string"), "string", replaced),
-    Overload("replace", ("string", "string", "string", "int"), "string", replaced),
+    Overload("replace", ("string", "string", "string"), "string", replace_text),
+    Overload("replace", ("string", "string", "string", "int"), "string", replace_text),
     Overload("split", ("string", "string"), "list", split),
     Overload("split", ("string", "string", "int"), "list", split),
     Overload("substring", ("string", "int"), "string", substring),
     Overload("substring", ("string", "int", "int"), "string", substring),
-    Overload("trim", ("string",), "string", trimmed),
+    Overload("trim", ("string",), "string", trim),
     Overload("reverse", ("string",), "string", lambda text: text[::-1]),
     Overload("strings.quote", ("string",), "string", go_quote, method=False),
-    Overload("format", ("string", "list"), "string", formatted),
+    Overload("format", ("string", "list"), "string", format_text),
     Overload(MATCHES, ("string", "string"), "bool", matches, method=False),
     Overload("find", ("string", "string"), "string", find),
     Overload("findAll", ("string", "string"), "list", find_all),
@@ -384,9 +386,9 @@ _QUANTITIES: Final = (
     Overload("asInteger", ("map",), "int", object_functions.as_integer),
     Overload("isInteger", ("map",), "bool", object_functions.is_integer),
     Overload("sign", ("map",), "int", object_functions.sign, method=False),
-    Overload("compareTo", ("map", "map"), "int", compared),
-    Overload("isGreaterThan", ("map", "map"), "bool", lambda a, b: compared(a, b) > 0),
-    Overload("isLessThan", ("map", "map"), "bool", lambda a, b: compared(a, b) < 0),
+    Overload("compareTo", ("map", "map"), "int", compare),
+    Overload("isGreaterThan", ("map", "map"), "bool", lambda a, b: compare(a, b) > 0),
+    Overload("isLessThan", ("map", "map"), "bool", lambda a, b: compare(a, b) < 0),
     *(
         Overload(f"{prefix}emver", parameters, result_type, body, method=False)
         for prefix, result_type, body in (
@@ -400,7 +402,7 @@ _QUANTITIES: Final = (
         for n, name in enumerate(("major", "minor", "patch"), start=1)
     ),
     *(
-        Overload(name, ("map", other), "map", partial(object_functions.shifted, direction))
+        Overload(name, ("map", other), "map", partial(object_functions.shift, direction))
         for name, direction in (("add", 1), ("sub", -1))
         for other in ("map", "int")
     ),
@@ -428,7 +430,7 @@ _ADDRESSES: Final = (
     Overload("isLinkLocalMulticast", ("map",), "bool", object_functions.is_link_local_multicast),
     Overload("isGlobalUnicast", ("map",), "bool", object_functions.is_global_unicast),
     Overload("cidr", ("string",), "map", object_functions.cidr, method=False),
-    Overload("masked", ("map",), "map", object_functions.masked),
+    Overload("masked", ("map",), "map", object_functions.mask),
     Overload("prefixLength", ("map",), "int", object_functions.prefix_length),
     *(
         Overload("containsIP", ("map", other), "bool", object_functions.contains_ip)
@@ -438,7 +440,7 @@ _ADDRESSES: Final = (
         Overload("containsCIDR", ("map", other), "bool", object_functions.contains_cidr)
         for other in ("map", "string")
     ),
-    Overload("net.@text", ("map",), "string", object_functions.written, method=False),
+    Overload("net.@text", ("map",), "string", object_functions.address_text, method=False),
 )
 
 OVERLOADS: Final = tuple(

@@ -34,10 +34,10 @@ def quantity(text: str) -> dict[str, str]:
         raise ValueError(
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         )
-    return _packed(value)
+    return _pack(value)
 
 
-def _packed(value: Decimal) -> dict[str, str]:
+def _pack(value: Decimal) -> dict[str, str]:
     # Canonical, because == compares the maps.
     return {_QUANTITY_KEY: f"{value.normalize():f}"}
 
@@ -73,13 +73,13 @@ def compare_quantities(one: dict[str, Any], other: dict[str, Any]) -> int:
     return (a > b) - (a < b)
 
 
-def shifted(direction: int, packed: dict[str, Any], by: dict[str, Any] | int) -> dict[str, str]:
+def shift(direction: int, packed: dict[str, Any], by: dict[str, Any] | int) -> dict[str, str]:
     amount = _value(by) if isinstance(by, dict) else Decimal(by)
-    return _packed(_value(packed) + direction * amount)
+    return _pack(_value(packed) + direction * amount)
 
 
-def _parsed_semver(text: str, *, loosely: bool) -> re.Match[str] | None:
-    match = _SEMVER.fullmatch(_completed(text) if loosely else text)
+def _parse_semver(text: str, *, loosely: bool) -> re.Match[str] | None:
+    match = _SEMVER.fullmatch(_complete(text) if loosely else text)
     if match is None:
         return None
     before = (match[4] or "0").split(".")
@@ -87,16 +87,16 @@ def _parsed_semver(text: str, *, loosely: bool) -> re.Match[str] | None:
     return match if well_formed and all((match[5] or "0").split(".")) else None
 
 
-def _completed(text: str) -> str:
+def _complete(text: str) -> str:
     """Normalize v1.02 to 1.2.0."""
     parts = text.removeprefix("v").split(".", 2)
-    parts = [_without_zeros(part) for part in parts]
+    parts = [_strip_zeros(part) for part in parts]
     if len(parts) < 3 and re.search("[+-]", parts[-1]):  # noqa: PLR2004 - major, minor and patch
         return ""
     return ".".join(parts + ["0"] * (3 - len(parts)))
 
 
-def _without_zeros(part: str) -> str:
+def _strip_zeros(part: str) -> str:
     if len(part) < 2:  # noqa: PLR2004 - one digit may be zero
         return part
     rest = part.lstrip("0")
@@ -104,11 +104,11 @@ def _without_zeros(part: str) -> str:
 
 
 def is_semver(text: str, loosely: bool = False) -> bool:
-    return _parsed_semver(text, loosely=loosely) is not None
+    return _parse_semver(text, loosely=loosely) is not None
 
 
 def semver(text: str, loosely: bool = False) -> Packed:
-    match = _parsed_semver(text, loosely=loosely)
+    match = _parse_semver(text, loosely=loosely)
     if match is None:
         raise ValueError("No Major.Minor.Patch elements found" if text.count(".") < 2 else "Invalid version")  # noqa: PLR2004
     return {_SEMVER_KEY: match[0].partition("+")[0]}
@@ -174,18 +174,18 @@ def parse_network(text: str) -> Network:
     return network
 
 
-def _unpacked(packed: Packed, key: str) -> str:
+def _unpack(packed: Packed, key: str) -> str:
     if set(packed) != {key}:
         raise ValueError("no such overload")
     return str(packed[key])
 
 
 def _ip(packed: Packed) -> Address:
-    return ipaddress.ip_address(_unpacked(packed, "ip"))
+    return ipaddress.ip_address(_unpack(packed, "ip"))
 
 
 def _cidr(packed: Packed) -> Network:
-    return ipaddress.ip_interface(_unpacked(packed, "cidr"))
+    return ipaddress.ip_interface(_unpack(packed, "cidr"))
 
 
 def is_valid(parse: Callable[[str], object], text: str) -> bool:
@@ -236,7 +236,7 @@ def ip_of(packed: Packed) -> Packed:
     return {"ip": str(_cidr(packed).ip)}
 
 
-def masked(packed: Packed) -> Packed:
+def mask(packed: Packed) -> Packed:
     return {"cidr": str(_cidr(packed).network)}
 
 
@@ -261,6 +261,6 @@ def contains_cidr(packed: Packed, other: Packed | str) -> bool:
     )
 
 
-def written(packed: Packed) -> str:
+def address_text(packed: Packed) -> str:
     """The text of an address or CIDR."""
-    return _unpacked(packed, "ip" if "ip" in packed else "cidr")
+    return _unpack(packed, "ip" if "ip" in packed else "cidr")

@@ -25,11 +25,11 @@ from picokube.schema.cel.functions import MATCHES, OVERLOADS
 from picokube.schema.cel.syntax_tree import (
     Call,
     Expr,
+    decode_tree,
     mentions,
     mentions_whole,
     selected_names,
-    serialized,
-    tree_of,
+    serialize,
     walk,
     with_calls_renamed,
 )
@@ -76,7 +76,7 @@ class Bindings:
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
-        self.size = _measured_size(values)
+        self.size = _measure_size(values)
         """Length as JSON. -1 if the values are nested too deeply for the library, which recurses."""
         self._activations: dict[int, Any] = {}
 
@@ -132,23 +132,23 @@ class Program:
 
 
 @lru_cache(maxsize=256)
-def parsed(source: str) -> Expr:
+def parse(source: str) -> Expr:
     """The unchecked syntax tree of `source`. Raises CelSyntaxError."""
     _validate_source(source)
     try:
-        return tree_of(_parser().compile(source, disable_check=True).serialize())
+        return decode_tree(_parser().compile(source, disable_check=True).serialize())
     except (RuntimeError, TypeError, MemoryError) as error:
         raise _syntax_error(source, str(error)) from error
 
 
 @lru_cache(maxsize=1024)
-def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
+def compile_expression(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
     """Compile `source` with variables of these CEL types. Raises CelSyntaxError."""
     _validate_source(source)
     environment = _environment(variables)
     try:
         expression = environment.compile(source)
-        tree = tree_of(expression.serialize())
+        tree = decode_tree(expression.serialize())
     except (RuntimeError, TypeError, MemoryError) as error:
         raise _syntax_error(source, str(error)) from error
     result_type = expression.return_type().name()
@@ -168,7 +168,7 @@ def compile_tree(source: str, tree: Expr, variables: tuple[tuple[str, str], ...]
     """Compile a tree that was derived from `source`, without type checks."""
     environment = _environment(variables)
     try:
-        expression = environment.deserialize(serialized(with_calls_renamed(tree, "matches", MATCHES)))
+        expression = environment.deserialize(serialize(with_calls_renamed(tree, "matches", MATCHES)))
     except (RuntimeError, TypeError, MemoryError) as error:
         raise _syntax_error(source, str(error)) from error
     return Program(
@@ -288,7 +288,7 @@ def _plain(value: Any) -> Any:
             return str(value)
 
 
-def _measured_size(values: Mapping[str, Any]) -> int:
+def _measure_size(values: Mapping[str, Any]) -> int:
     try:
         return len(orjson.dumps(values, default=repr))
     except (TypeError, ValueError):
@@ -347,7 +347,7 @@ class Condition:
 def compile_condition(source: str, variables: Variables) -> Condition:
     """Compile a condition. Raises CelSyntaxError, also if the expression is not boolean."""
     declared = tuple(sorted((name, CelType(kind)) for name, kind in variables.items()))
-    program = compiled(source, declared)
+    program = compile_expression(source, declared)
     if program.result_type not in {"BOOL", "DYN"}:
         raise CelSyntaxError(source, f"must evaluate to a bool, not {program.result_type.lower()}")
     return Condition(source=source, variables=declared, program=program)

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from picokube.schema.cel.checker import Checked, TypeProblem, checked, literal_mistakes
+from picokube.schema.cel.checker import Checked, TypeProblem, check_types, literal_mistakes
 from picokube.schema.cel.costs import max_cost
-from picokube.schema.cel.declarations import Declared, Projection, declared, projection
-from picokube.schema.cel.program import Bindings, Program, compile_tree, compiled, parsed
+from picokube.schema.cel.declarations import Declared, Projection, declare, projection
+from picokube.schema.cel.program import Bindings, Program, compile_expression, compile_tree, parse
 from picokube.schema.cel.syntax_tree import Call, Const, Expr, Fold, Ident, Literal, mentions
-from picokube.schema.cel.transforms import expanded, needs_resolving, resolved
+from picokube.schema.cel.transforms import expand_macros, needs_resolving, resolve_names
 from picokube.schema.cel.type_system import optional_of
 from picokube.schema.errors import (
     NO_FIELD,
@@ -54,11 +54,11 @@ class CompiledRule:
     def of(cls, rule: Rule, node: Node, declaration: Declared, *, estimated: bool = False) -> "CompiledRule":
         """Compile a rule of a schema `node`, whose CEL declaration is `declaration`."""
         target = (field_path(rule.field_path, node) if rule.field_path else None) or FieldPath("", ())
-        compiled_rule = _compiled(rule, rule.rule, declaration, result_type="bool")
+        compiled_rule = _compile(rule, rule.rule, declaration, result_type="bool")
         if isinstance(compiled_rule, str):
             return cls(rule, None, compiled_rule, None, uses_old=False, target=target)
         message_result = (
-            _compiled(rule, rule.message_expression, declaration, result_type="string")
+            _compile(rule, rule.message_expression, declaration, result_type="string")
             if rule.message_expression
             else ""
         )
@@ -89,12 +89,12 @@ class _Compiled:
     checked: Checked
 
 
-def _compiled(rule: Rule, source: str, declaration: Declared, *, result_type: str) -> _Compiled | str:
+def _compile(rule: Rule, source: str, declaration: Declared, *, result_type: str) -> _Compiled | str:
     """The program, or the error message of Kubernetes."""
     checked_rule = check_expression(rule, source, declaration, result_type=result_type)
     if isinstance(checked_rule, str):
         return checked_rule
-    tree = resolved(checked_rule) if needs_resolving(checked_rule) else None
+    tree = resolve_names(checked_rule) if needs_resolving(checked_rule) else None
     try:
         program = _program(source, tree, optional_old=rule.optional_old_self)
     except CelSyntaxError as problem:
@@ -106,10 +106,10 @@ def check_expression(rule: Rule, source: str, declaration: Declared, *, result_t
     """The type-checked expression, or the error message of Kubernetes."""
     old = optional_of(declaration.type) if rule.optional_old_self else declaration.type
     try:
-        tree = expanded(parsed(source))
+        tree = expand_macros(parse(source))
     except CelSyntaxError as problem:
         return f"compilation failed: {problem.report}"
-    checked_expression = checked(tree, {"self": declaration.type, "oldSelf": old}, [declaration])
+    checked_expression = check_types(tree, {"self": declaration.type, "oldSelf": old}, [declaration])
     mistakes = checked_expression.mistakes or literal_mistakes(checked_expression)
     if mistakes:
         return f"compilation failed: {_reports(source, mistakes)}"
@@ -125,7 +125,9 @@ def _program(source: str, tree: Expr | None, *, optional_old: bool) -> Program:
     # The library accepts no optional values as input, so an expression around the rule creates one.
     if tree is None:
         return (
-            compiled(f"{_WRAPPING}{source}\n)", _OPTIONAL) if optional_old else compiled(source, _VARIABLES)
+            compile_expression(f"{_WRAPPING}{source}\n)", _OPTIONAL)
+            if optional_old
+            else compile_expression(source, _VARIABLES)
         )
     if not optional_old:
         return compile_tree(source, tree, _VARIABLES)
@@ -205,7 +207,7 @@ class RuleSet:
         if not routes:
             return None
         rules = {
-            route: _compiled_rules(route, root=root if route is node else route.embedded)
+            route: _compile_rules(route, root=root if route is node else route.embedded)
             for route in routes
             if route.rules
         }
@@ -218,8 +220,8 @@ class RuleSet:
         return list(run.node(obj, old, self.root, (), "", ratchet))
 
 
-def _compiled_rules(node: Node, *, root: bool) -> tuple[CompiledRule, ...]:
-    declaration = declared(node, root=root)
+def _compile_rules(node: Node, *, root: bool) -> tuple[CompiledRule, ...]:
+    declaration = declare(node, root=root)
     if declaration is None:
         return ()
     return tuple(CompiledRule.of(rule, node, declaration) for rule in node.rules if rule.rule.strip())
@@ -284,7 +286,7 @@ class _Run:
                     return
                 continue
             if rule.uses_old or not ratchet.forgives:
-                yield _broken(rule, bindings, value, node, at, name)
+                yield _violation(rule, bindings, value, node, at, name)
 
 
 def _evaluation_problem(error: CelEvaluationError, rule: CompiledRule) -> str:
@@ -297,7 +299,7 @@ def _evaluation_problem(error: CelEvaluationError, rule: CompiledRule) -> str:
     return f"{error.problem} evaluating rule: {rule.name}"
 
 
-def _broken(
+def _violation(
     rule: CompiledRule, bindings: Bindings, value: Any, node: Node, at: Path, name: str
 ) -> FieldError:
     detail = _message(rule, bindings)

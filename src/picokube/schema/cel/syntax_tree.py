@@ -93,7 +93,7 @@ class Fold:
 Expr = Const | Ident | Select | Call | Literal | Fold
 
 
-def tree_of(serialized: bytes) -> Expr:
+def decode_tree(serialized: bytes) -> Expr:
     """Decode a ParsedExpr or CheckedExpr inside an Any."""
     wrapped = _fields(serialized)
     first = 2 if wrapped[1][0].endswith(b".ParsedExpr") else 4
@@ -303,7 +303,7 @@ def _numbers(packed: int | bytes) -> Iterator[int]:
         yield value
 
 
-def serialized(root: Expr) -> bytes:
+def serialize(root: Expr) -> bytes:
     """A ParsedExpr inside an Any."""
     parsed = _encoded_field(2, _Writer().expr(root)) + _encoded_field(3, _encoded_field(2, b"<input>"))
     return _encoded_field(1, _TYPE) + _encoded_field(2, parsed)

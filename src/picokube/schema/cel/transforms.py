@@ -23,9 +23,9 @@ _QUANTIFIERS: Final = frozenset({"all", "exists", "existsOne", "exists_one"})
 _TRANSFORMS: Final = frozenset({"transformList", "transformMap", "transformMapEntry"})
 
 
-def expanded(expr: Expr) -> Expr:
+def expand_macros(expr: Expr) -> Expr:
     """The tree with these macros expanded, or the same tree if it has none."""
-    return _expand_call(with_parts(expr, map(expanded, parts(expr))))
+    return _expand_call(with_parts(expr, map(expand_macros, parts(expr))))
 
 
 def has_expanded_macros(expr: Expr) -> bool:
@@ -40,17 +40,17 @@ def _expand_call(expr: Expr) -> Expr:
             function=name, args=(over, Ident(name=one), Ident(name=other), *rest), method=True, at=at
         ) if one != other:
             if name in _QUANTIFIERS and len(rest) == 1:
-                return _quantified(name, over, (one, other), rest[0], at)
+                return _expand_quantifier(name, over, (one, other), rest[0], at)
             if name in _TRANSFORMS and len(rest) in {1, 2}:
-                return _transformed(name, over, (one, other), rest, at)
+                return _expand_transform(name, over, (one, other), rest, at)
         case Call(function="sortBy", args=(over, Ident(name=one), key), method=True, at=at):
-            return _sorted(over, one, key, at)
+            return _expand_sort(over, one, key, at)
         case _:
             pass
     return expr
 
 
-def _quantified(name: str, over: Expr, variables: tuple[str, str], test: Expr, at: int) -> Fold:
+def _expand_quantifier(name: str, over: Expr, variables: tuple[str, str], test: Expr, at: int) -> Fold:
     result = Ident(_RESULT, at)
     if name == "all":
         goes_on = Call("@not_strictly_false", (Ident(_RESULT, at),), at=at)
@@ -71,7 +71,7 @@ def _quantified(name: str, over: Expr, variables: tuple[str, str], test: Expr, a
     return Fold(variables, _RESULT, over, Const(0, "int", at), always, step, once, at)
 
 
-def _transformed(name: str, over: Expr, variables: tuple[str, str], rest: list[Expr], at: int) -> Fold:
+def _expand_transform(name: str, over: Expr, variables: tuple[str, str], rest: list[Expr], at: int) -> Fold:
     *tests, made = rest
     match name:
         case "transformList":
@@ -87,7 +87,7 @@ def _transformed(name: str, over: Expr, variables: tuple[str, str], rest: list[E
     return Fold(variables, _RESULT, over, start, always, step, Ident(_RESULT, at), at)
 
 
-def _sorted(over: Expr, variable: str, key: Expr, at: int) -> Fold:
+def _expand_sort(over: Expr, variable: str, key: Expr, at: int) -> Fold:
     always, never = (Const(value=item, type="bool", at=at) for item in (True, False))
     step = Call("_+_", (Ident(_RESULT, at), Literal((key,), at=at)), at=at)
     result = Ident(_RESULT, at)
@@ -106,7 +106,7 @@ def needs_resolving(checked: Checked) -> bool:
     return special or bool(checked.fields) or has_expanded_macros(checked.root)
 
 
-def resolved(checked: Checked) -> Expr:
+def resolve_names(checked: Checked) -> Expr:
     """The tree with timestamp() and duration() around fields and items of these types."""
     return _Resolver(checked).read(checked.root)
 

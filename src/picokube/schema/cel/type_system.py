@@ -210,7 +210,7 @@ def is_scalar(kind: Type) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def parsed_type(text: str) -> Type:
+def parse_type(text: str) -> Type:
     """Parse a type such as map(string, list(A))."""
     kind, rest = _read(_TOKEN.findall(text))
     if rest:
@@ -353,7 +353,7 @@ class Signature:
 @cache
 def signatures(function: str, *, method: bool) -> tuple[Signature, ...]:
     """The signatures of a function, or of a method with its target first. Empty if there are none."""
-    return tuple(_parsed_signature(item) for item in _table(method=method).get(function, ()))
+    return tuple(_parse_signature(item) for item in _table(method=method).get(function, ()))
 
 
 def is_declared(function: str) -> bool:
@@ -386,8 +386,8 @@ def _table(*, method: bool) -> dict[str, list[str]]:
     return table
 
 
-def _parsed_signature(text: str) -> Signature:
+def _parse_signature(text: str) -> Signature:
     parameters, _, result_type = text.partition("->")
-    kinds = parsed_type(f"parameters({parameters.strip()})").params if parameters.strip() else ()
-    result = parsed_type(result_type.strip())
+    kinds = parse_type(f"parameters({parameters.strip()})").params if parameters.strip() else ()
+    result = parse_type(result_type.strip())
     return Signature(kinds, result, any(map(has_params, (*kinds, result))))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from picokube.schema.cel.costs import capped
-from picokube.schema.cel.declarations import MAX_REQUEST, declared
+from picokube.schema.cel.declarations import MAX_REQUEST, declare
 from picokube.schema.cel.rules import CompiledRule
 from picokube.schema.errors import FieldError, Path, forbidden, internal, invalid, not_supported, required
 from picokube.schema.go_text import Struct
@@ -101,7 +101,7 @@ def rule_problems(
     Also returns the cost of each rule for the maximum number of values: `times` if the schema limits it, else the
     number of values that fit into a request.
     """
-    declaration = declared(node, root=root)
+    declaration = declare(node, root=root)
     if declaration is None:
         problem = "internal error: failed to construct type information for x-kubernetes-validations rules: "
         problem += "unable to convert structural schema to CEL declarations"

@@ -3,16 +3,16 @@ from golden_cases import recorded
 
 from picokube.schema import structural_problems
 from picokube.schema.cel.costs import max_cost
-from picokube.schema.cel.declarations import declared
-from picokube.schema.cel.program import parsed
+from picokube.schema.cel.declarations import declare
+from picokube.schema.cel.program import parse
 from picokube.schema.cel.rules import CompiledRule, check_expression
-from picokube.schema.cel.syntax_tree import serialized, tree_of
-from picokube.schema.cel.transforms import expanded
+from picokube.schema.cel.syntax_tree import decode_tree, serialize
+from picokube.schema.cel.transforms import expand_macros
 from picokube.schema.node import Node, Rule
 
 TYPED = recorded("typed_rules")
 NODE = Node.of(TYPED["schema"])
-ABOUT = declared(NODE, root=False)
+ABOUT = declare(NODE, root=False)
 RULES = [pytest.param(item, id=str(n)) for n, item in enumerate(TYPED["rules"])]
 
 
@@ -27,8 +27,8 @@ def test_a_rule_is_understood_as_by_kube_apiserver(case):
 @pytest.mark.parametrize("case", [rule for rule in RULES if "cost" in rule.values[0]])
 def test_a_tree_survives_being_written_and_read(case):
     """What the library is given is what was checked; only the places in the source are lost."""
-    tree = expanded(parsed(case["rule"]))
-    assert serialized(tree_of(serialized(tree))) == serialized(tree)
+    tree = expand_macros(parse(case["rule"]))
+    assert serialize(decode_tree(serialize(tree))) == serialize(tree)
 
 
 @pytest.mark.parametrize(
