@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from picokube.apiserver.kubeconfig import CONTEXT
     from picokube.apiserver.storage.errors import CannotOpen, InUse
     from picokube.nodeagent.agent import NodeAgent, NodeAgentSettings
-    from picokube.nodeagent.identity import DirectoryInUse, ForeignDirectory
-    from picokube.nodeagent.pods.host_programs import HostProgram
+    from picokube.nodeagent.data_directory import DirectoryInUse, ForeignDirectory
+    from picokube.nodeagent.pods.process_mode import HostProgram
     from picokube.server import ApiServerSettings, Front, Running, running
 
 __all__ = [
@@ -33,13 +33,13 @@ _MODULES = {
     "CONTEXT": "picokube.apiserver.kubeconfig",
     "ApiServerSettings": "picokube.server",
     "CannotOpen": "picokube.apiserver.storage.errors",
-    "DirectoryInUse": "picokube.nodeagent.identity",
-    "ForeignDirectory": "picokube.nodeagent.identity",
+    "DirectoryInUse": "picokube.nodeagent.data_directory",
+    "ForeignDirectory": "picokube.nodeagent.data_directory",
     "Front": "picokube.server",
     "InUse": "picokube.apiserver.storage.errors",
     "NodeAgent": "picokube.nodeagent.agent",
     "NodeAgentSettings": "picokube.nodeagent.agent",
-    "HostProgram": "picokube.nodeagent.pods.host_programs",
+    "HostProgram": "picokube.nodeagent.pods.process_mode",
     "Running": "picokube.server",
     "running": "picokube.server",
 }

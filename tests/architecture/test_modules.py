@@ -18,7 +18,6 @@ FOLDERS_TO_SPLIT = {
     "jangar/domain/orchestration",
     "picokube/apiserver",
     "picokube/apiserver/strategies",
-    "picokube/schema",
 }
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "types", "logging"}
 CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from jangar.controllers.history.masking import masked
 from jangar.runner.output import Mask
-from kubekit.redaction.forms import MAX_ENCODED_LINES
-from kubekit.redaction.redactor import Redactor
+from kubekit.redaction import MAX_ENCODED_LINES, Redactor
 
 lines = st.text(st.characters(exclude_categories=("C", "Z")), min_size=8, max_size=30)
 values = st.lists(lines, min_size=1, max_size=4).map("\n".join)

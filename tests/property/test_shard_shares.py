@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubekit.leases.assignment import assignment, shard_of
+from kubekit.leases.shard_records import assignment, shard_of
 from support.shard_members import ShardProcess, WatchedRecords, WatchingWire
 from support.virtual_time import run_virtual
 

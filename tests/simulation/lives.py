@@ -14,8 +14,8 @@ from kubekit.controller.fence import FencedTransport
 from kubekit.controller.manager import Manager, Stage
 from kubekit.events.event_recorder import EventRecorder
 from kubekit.leases.lease import LeaseTiming
-from kubekit.leases.membership import Member
 from kubekit.leases.shard_records import SetNames
+from kubekit.leases.shard_set import Member
 from simulation.faults import Faults
 from simulation.simulated_server import SimulatedServer
 from simulation.wire import Wire

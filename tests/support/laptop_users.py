@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from picokube.nodeagent.pods.host_programs import inaccessible_parent
+from picokube.nodeagent.pods.container_request import inaccessible_parent
 
 PLAIN_USER = 1234
 OPENED = """

@@ -3,8 +3,8 @@
 import os
 import sys
 
-from picokube.nodeagent.pods.host_programs import inaccessible_parent
-from picokube.nodeagent.supervisor import libc
+from picokube.nodeagent.pods.container_request import inaccessible_parent
+from picokube.nodeagent.supervisor import kernel
 from picokube.nodeagent.supervisor.isolation import best_isolation
 
 
@@ -12,7 +12,7 @@ def why_no_runner() -> str | None:
     """The reason why they cannot; None if they can."""
     if os.geteuid() != 0 or (closed := inaccessible_parent(sys.base_prefix)) is None:
         return None
-    libc.load()
+    kernel.load_libc()
     if best_isolation().has_mounts:
         return None
     return f"{closed} is closed to other users, and this machine allows no mount namespace to open a way"

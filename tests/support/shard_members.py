@@ -5,14 +5,12 @@ import contextlib
 from contextlib import asynccontextmanager
 from copy import deepcopy
 
-from kubekit.cache.label_selector import label_selector
-from kubekit.client.api_client import Page
+from kubekit.client.api_client import Page, WatchEvent
 from kubekit.client.errors import Ambiguous, Conflict
-from kubekit.client.watch import WatchEvent
 from kubekit.controller.reconcile import Key
-from kubekit.leases.membership import Member
 from kubekit.leases.shard_records import SetNames
-from kubekit.leases.shard_set import ShardSet, Work
+from kubekit.leases.shard_set import Member, ShardSet, Work
+from kubekit.selectors import label_selector
 from support.lease_candidates import TIMING, Records, Wire
 from support.virtual_time import wall_clock
 

@@ -57,16 +57,15 @@ from jangar.controllers.watch_predicates import (
 from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.store.history import History
-from kubekit.cache.indexers import Indexer, label_index
 from kubekit.cache.informer import Change, Informer
 from kubekit.cache.namespaces import Namespaces
+from kubekit.cache.object_cache import Indexer, label_index
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import JOBS, PODS
 from kubekit.client.resource import Resource
 from kubekit.controller.controller import Authority, Controller
 from kubekit.controller.manager import Manager
-from kubekit.controller.reconcile import Key, Reconciler
-from kubekit.controller.sources import own_key, owner_key
+from kubekit.controller.reconcile import Key, Reconciler, own_key, owner_key
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.events.event_recorder import EventRecorder
 

@@ -8,11 +8,11 @@ from jangar.api.reasons import Reason
 from jangar.controllers.status_writer import guards
 from jangar.domain.conditions import ConditionStatus, ConditionType
 from jangar.domain.times import whole_second
-from kubekit.cache.cached_object import Cached
 from kubekit.cache.informer import Informer
+from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client, PatchKind
 from kubekit.client.resource import Obj
-from kubekit.controller.quarantine import Quarantine
+from kubekit.controller.controller import Quarantine
 
 _ADVICE = "It is not evaluated again until its spec changes: make it smaller or simpler, or delete it."
 

@@ -9,8 +9,7 @@ from jangar.api.tools import TOOL
 from jangar.controllers.resources import CHILD_UID
 from kubekit.cache.informer import Change, Informer
 from kubekit.cache.object_cache import Cached
-from kubekit.controller.reconcile import Key
-from kubekit.controller.sources import versions
+from kubekit.controller.reconcile import Key, versions
 
 WAITS_FOR: Final = "waits-for"
 """Index: what an object that has not started yet, or a definition, names."""

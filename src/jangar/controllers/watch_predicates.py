@@ -11,7 +11,7 @@ from jangar.domain.job_execution.reading import job_facts, pod_facts
 from kubekit.cache.informer import Change, Informer
 from kubekit.cache.object_cache import Cached
 from kubekit.controller.controller import Controller
-from kubekit.controller.sources import Mapping as KeysOf
+from kubekit.controller.reconcile import Mapping as KeysOf
 
 NO_HURRY_SECONDS: Final = 0.5
 """So long may wait what the one who is told has most likely done himself: a status written by a pass that went on from

@@ -8,12 +8,9 @@ from jangar.api.meta import JsonObject
 from jangar.domain.orchestration.message_text import Guesses, quoted
 from jangar.lint.finding import Diagnostic
 from jangar.lint.reasons import FileReason
+from kubekit.dns_names import MAX_LABEL, MAX_SUBDOMAIN, SUBDOMAIN, is_dns_label, is_dns_subdomain
 
-_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _QUALIFIED: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_MAX_NAME: Final = 253
-_MAX_LABEL: Final = 63
 _MAX_ANNOTATIONS: Final = 256 * 1024
 
 _TYPES: Final[dict[str, type]] = {
@@ -81,17 +78,17 @@ def _name_complaints(metadata: JsonObject, given: set[str]) -> Iterator[Diagnost
         yield _complaint(("metadata",), "the object has no name", "add metadata.name")
     elif name == "":
         yield _complaint(("metadata", "name"), "the name is empty", "give the object a name")
-    if name and (len(name) > _MAX_NAME or not _SUBDOMAIN.fullmatch(name)):
+    if name and not is_dns_subdomain(name):
         yield _complaint(
-            ("metadata", "name"), f"{quoted(name)} cannot be a name{_length(name, _MAX_NAME)}", _NAME_RULE
+            ("metadata", "name"), f"{quoted(name)} cannot be a name{_length(name, MAX_SUBDOMAIN)}", _NAME_RULE
         )
-    if prefix and not _SUBDOMAIN.fullmatch(f"{prefix}x"):
+    if prefix and not SUBDOMAIN.fullmatch(f"{prefix}x"):
         yield _complaint(("metadata", "generateName"), f"{quoted(prefix)} cannot begin a name", _NAME_RULE)
     space = metadata.get("namespace")
-    if space and (len(space) > _MAX_LABEL or not _LABEL.fullmatch(space)):
+    if space and not is_dns_label(space):
         yield _complaint(
             ("metadata", "namespace"),
-            f"{quoted(space)} cannot be a namespace{_length(space, _MAX_LABEL)}",
+            f"{quoted(space)} cannot be a namespace{_length(space, MAX_LABEL)}",
             "use lower-case letters, digits and -, beginning and ending with a letter or digit",
         )
 
@@ -101,8 +98,8 @@ def _text_map_complaints(part: str, held: dict[str, Any]) -> Iterator[Diagnostic
         if not isinstance(found, str):
             yield _complaint(("metadata", part, key), "the value must be text", "quote it to make it text")
         prefix, slash, name = key.rpartition("/")
-        bad_prefix = slash and (len(prefix) > _MAX_NAME or not _SUBDOMAIN.fullmatch(prefix))
-        if bad_prefix or len(name) > _MAX_LABEL or not _QUALIFIED.fullmatch(name):
+        bad_prefix = slash and not is_dns_subdomain(prefix)
+        if bad_prefix or len(name) > MAX_LABEL or not _QUALIFIED.fullmatch(name):
             yield _complaint(
                 ("metadata", part, key),
                 f"{quoted(key)} cannot be a key of {part}",
@@ -117,10 +114,10 @@ def _text_map_complaints(part: str, held: dict[str, Any]) -> Iterator[Diagnostic
 
 def _label_complaints(labels: dict[str, Any]) -> Iterator[Diagnostic]:
     for key, found in labels.items():
-        if isinstance(found, str) and found and (len(found) > _MAX_LABEL or not _QUALIFIED.fullmatch(found)):
+        if isinstance(found, str) and found and (len(found) > MAX_LABEL or not _QUALIFIED.fullmatch(found)):
             yield _complaint(
                 ("metadata", "labels", key),
-                f"{quoted(found)} cannot be a label's value{_length(found, _MAX_LABEL)}",
+                f"{quoted(found)} cannot be a label's value{_length(found, MAX_LABEL)}",
                 "use letters, digits, -, _ and ., beginning and ending with a letter or digit",
             )
 

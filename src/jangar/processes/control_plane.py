@@ -31,8 +31,7 @@ from jangar.telemetry.metrics import Metrics
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
 from kubekit.client.connection import Connection, Impersonated, default
-from kubekit.client.observed_transport import ObservedTransport
-from kubekit.client.transport import Transport
+from kubekit.client.transport import ObservedTransport, Transport
 from kubekit.serving.http_server import http_server
 from kubekit.serving.listening import listen_on_option
 

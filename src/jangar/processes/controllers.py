@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -42,21 +42,19 @@ from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
 from kubekit.client.connection import default
-from kubekit.client.observed_transport import ObservedTransport
-from kubekit.client.transport import Transport
+from kubekit.client.transport import ObservedTransport, Transport
 from kubekit.controller.controller import Authority, Controller
 from kubekit.controller.fence import FencedTransport
 from kubekit.controller.manager import Manager, Stage
 from kubekit.controller.reconcile import Key
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import Watchdog
-from kubekit.events.event_recorder import EventRecorder
-from kubekit.events.event_values import EventLimits
+from kubekit.events.event_recorder import EventLimits, EventRecorder
 from kubekit.leases.lease import LeaseTiming
-from kubekit.leases.membership import Member
 from kubekit.leases.shard_records import SetNames, identity_of
-from kubekit.leases.shard_set import ShardSet, Work
+from kubekit.leases.shard_set import Member, ShardSet, Work
 from kubekit.steady_clock import SteadyClock
+from kubekit.times import rfc3339_seconds
 
 RESYNC_DELAY_SECONDS: Final = 0.02
 """Shards gained within this time cause a single resync."""
@@ -149,7 +147,7 @@ def shard_coordinator(
             about={
                 "version": __version__,
                 "host": host,
-                "started-at": now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "started-at": rfc3339_seconds(now()),
             },
         ),
         count_if_new=settings.controller_shards,

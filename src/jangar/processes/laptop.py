@@ -33,12 +33,13 @@ from jangar.telemetry.metrics import Metrics
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
 from kubekit.client.asgi_transport import App, AsgiTransport
-from kubekit.client.observed_transport import ObservedTransport
+from kubekit.client.transport import ObservedTransport
 from kubekit.controller.manager import Manager
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import Watchdog
 from kubekit.serving.readiness import with_readiness
 from kubekit.steady_clock import SteadyClock
+from kubekit.times import rfc3339_seconds
 from picokube import ApiServerSettings, NodeAgent, NodeAgentSettings, Running, running
 
 log = logging.getLogger("jangar.laptop")
@@ -133,7 +134,7 @@ async def serve(
             parts.append(started)
             instance = Instance(
                 pid=os.getpid(),
-                started_at=started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+                started_at=rfc3339_seconds(started_at),
                 version=__version__,
                 server=server.url,
                 kubeconfig=str(server.kubeconfig),

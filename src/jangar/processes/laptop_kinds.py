@@ -1,14 +1,14 @@
 """Installs or updates Jangar's CRDs in an API server; does nothing if they are up to date."""
 
 import asyncio
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from jangar.api.kinds import KINDS
 from jangar.crdgen.prepared import Prepared
 from kubekit.client.api_client import Client
-from kubekit.client.resource import Obj, Resource
+from kubekit.client.resource import Resource
+from kubekit.metadata import has_condition
 from kubekit.private_files import write_private
 
 DEFINITIONS: Final = Resource(
@@ -52,13 +52,8 @@ async def _wait_until_established(client: Client) -> None:
     async with asyncio.timeout(ESTABLISHED_TIMEOUT_SECONDS):
         while True:
             definitions = await client.list(DEFINITIONS)
-            if names <= {item["metadata"]["name"] for item in definitions if _is_established(item)}:
+            if names <= {
+                item["metadata"]["name"] for item in definitions if has_condition(item, "Established")
+            }:
                 return
             await asyncio.sleep(POLL_SECONDS)
-
-
-def _is_established(definition: Obj) -> bool:
-    conditions: Iterable[Obj] = (definition.get("status") or {}).get("conditions") or ()
-    return any(
-        condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
-    )

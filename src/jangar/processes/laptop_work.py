@@ -6,7 +6,7 @@ which stops their processes and keeps the objects. Unowned pods are deleted.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from kubekit.client.api_client import Client, PatchKind
 from kubekit.client.builtin import JOBS, PODS
 from kubekit.client.errors import Conflict, Invalid, NotFound
 from kubekit.client.resource import Obj, Resource
+from kubekit.metadata import controller_of, has_condition
 
 POLL_SECONDS: Final = 0.1
 LIVE_PODS: Final = frozenset({"Pending", "Running"})
@@ -118,17 +119,13 @@ def _phase(obj: Obj, default: str) -> str:
 
 
 def _controller(obj: Obj) -> str | None:
-    """The kind of the owner reference with `controller: true`."""
-    owners: Iterable[Obj] = obj["metadata"].get("ownerReferences") or ()
-    return next((owner["kind"] for owner in owners if owner.get("controller")), None)
+    """The kind of the controlling owner."""
+    controller = controller_of(obj)
+    return controller["kind"] if controller is not None else None
 
 
 def _is_finished(job: Obj) -> bool:
-    conditions: Iterable[Obj] = (job.get("status") or {}).get("conditions") or ()
-    return any(
-        condition["type"] in {"Complete", "Failed"} and condition["status"] == "True"
-        for condition in conditions
-    )
+    return has_condition(job, "Complete") or has_condition(job, "Failed")
 
 
 def _describe(obj: Obj) -> str:

@@ -8,7 +8,7 @@ from contextlib import suppress
 import orjson
 
 from jangar.runner.rooted_files import Refused, Root
-from kubekit.redaction.redactor import MASK, Redactor
+from kubekit.redaction import MASK, Redactor
 
 MAX_LINE_LENGTH = 64 * 1024
 MAX_LOG_SIZE = 16 * 1024 * 1024

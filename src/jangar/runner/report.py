@@ -14,6 +14,7 @@ import orjson
 from jangar.runner.output import Mask
 from jangar.runner.result_files import CollectedArtifact, LoopControl
 from jangar.runner.usage import ToolCalls, Usage
+from kubekit.times import rfc3339_milliseconds
 
 MAX_LENGTH = 4096
 MAX_MESSAGE_LENGTH = MAX_LENGTH - 1
@@ -152,8 +153,8 @@ def _facts(ending: Ending, mask: Mask) -> dict[str, Any]:
             "status": ending.status,
             "exitCode": ending.code,
             "signal": ending.signal,
-            "startedAt": _timestamp(ending.started_at),
-            "finishedAt": _timestamp(ending.finished_at),
+            "startedAt": rfc3339_milliseconds(ending.started_at),
+            "finishedAt": rfc3339_milliseconds(ending.finished_at),
             "usage": _usage(ending.usage),
             "toolCalls": _tool_calls(ending.tools),
             "error": mask.text(ending.error)[:MAX_ERROR] if ending.error else None,
@@ -189,10 +190,6 @@ def _artifact(collected: CollectedArtifact, mask: Mask) -> dict[str, Any]:
     }
     masked = {name: mask.text(text) if text else None for name, text in texts.items()}
     return _present(masked | {"size": collected.size, "sha256": collected.sha256})
-
-
-def _timestamp(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
 
 
 def _present(document: Mapping[str, Any]) -> dict[str, Any]:

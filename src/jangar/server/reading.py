@@ -19,7 +19,7 @@ from jangar.domain.orchestration.validation import define
 from jangar.domain.times import parse_rfc3339
 from jangar.domain.views.run_row import RunIdentity
 from jangar.lint.conditions import compile_when
-from kubekit.cache.cached_object import Cached
+from kubekit.cache.object_cache import Cached
 from kubekit.client.builtin import CONFIG_MAPS
 from kubekit.client.errors import NotFound
 

@@ -8,14 +8,13 @@ from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from jangar.domain.retention.values import Keep, parse_seconds
+from kubekit.dns_names import MAX_SUBDOMAIN, is_dns_label
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _ON = frozenset({"1", "true", "yes", "y", "on", "enabled"})
 _OFF = frozenset({"0", "false", "no", "n", "off", "disabled"})
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_MAX_NAME_LENGTH = 253
 _MAX_PORT = 65535
 
 
@@ -132,7 +131,7 @@ def object_name() -> Form[str]:
     """The name of a Kubernetes object: DNS labels joined by dots."""
 
     def read(raw: str) -> str:
-        if len(raw) > _MAX_NAME_LENGTH or not all(_LABEL.fullmatch(part) for part in raw.split(".")):
+        if len(raw) > MAX_SUBDOMAIN or not all(is_dns_label(part) for part in raw.split(".")):
             raise ValueError("not a valid object name")
         return raw
 
@@ -153,7 +152,7 @@ def namespaces() -> Form[Scope]:
         if "*" in names:
             raise ValueError("* means all namespaces and cannot be combined with names")
         for name in names:
-            if not _LABEL.fullmatch(name):
+            if not is_dns_label(name):
                 raise ValueError(f"{name!r} is not a valid namespace name")
         return Scope(tuple(dict.fromkeys(names)))
 

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from jangar.store.errors import NoSpace, NotHistory, Refused, StoreError, Unavailable
 from jangar.store.urls import DatabaseAddress, PostgresServer, SqliteFile
-from kubekit.sqlite_space import create_private, enable_shrinking
+from kubekit.private_files import create_private, enable_shrinking
 
 T = TypeVar("T")
 

@@ -32,7 +32,7 @@ from jangar.store.rows import (
     StoredObject,
 )
 from jangar.store.urls import DatabaseAddress
-from kubekit.sqlite_space import release_pages
+from kubekit.private_files import release_pages
 
 T = TypeVar("T")
 PRUNE_LIMIT = 200

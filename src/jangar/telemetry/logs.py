@@ -7,8 +7,9 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final, TextIO
+
+from kubekit.times import from_epoch, rfc3339_milliseconds
 
 _STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 """Attributes of every record; all others come from `extra`."""
@@ -58,8 +59,7 @@ def configure_logs(stream: TextIO | None = None, *, level: int = logging.INFO, f
 
 
 def _timestamp(record: logging.LogRecord) -> str:
-    moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-    return moment.replace("+00:00", "Z")
+    return rfc3339_milliseconds(from_epoch(record.created))
 
 
 def _extra_fields(record: logging.LogRecord) -> dict[str, Any]:

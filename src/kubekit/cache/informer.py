@@ -11,14 +11,12 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kubekit.cache.indexers import Indexer
-from kubekit.cache.label_selector import label_selector
 from kubekit.cache.namespaces import Namespaces
-from kubekit.cache.object_cache import EVERY, Cache, Cached, Change, Handler
-from kubekit.client.api_client import WATCH_END_GRACE, Client
+from kubekit.cache.object_cache import EVERY, Cache, Cached, Change, Handler, Indexer
+from kubekit.client.api_client import WATCH_END_GRACE, Client, WatchEvent
 from kubekit.client.errors import ApiError, Expired, ServerFailure, is_beyond_server, is_transient
 from kubekit.client.resource import Resource
-from kubekit.client.watch import WatchEvent
+from kubekit.selectors import label_selector
 
 __all__ = ["Cached", "Change", "Counts", "Handler", "Informer", "Pace"]
 

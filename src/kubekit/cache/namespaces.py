@@ -1,10 +1,9 @@
 """A set of namespaces: some by name, or all."""
 
-import re
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Self
 
-LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+from kubekit.dns_names import is_dns_label
 
 
 class BadNamespaces(ValueError):
@@ -38,7 +37,7 @@ class Namespaces:
                 raise BadNamespaces(f"{text!r}: '*' means all namespaces and cannot be combined with names")
             if not part:
                 raise BadNamespaces(f"{text!r}: part {number} is empty")
-            if not LABEL.fullmatch(part):
+            if not is_dns_label(part):
                 raise BadNamespaces(
                     f"{part!r} is not a valid namespace name: use at most 63 lowercase letters, digits and '-', "
                     "starting and ending with a letter or digit"

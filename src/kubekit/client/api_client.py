@@ -7,23 +7,48 @@ resourceVersion, a delete a uid, a patch either of them, an apply its field mana
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import orjson
 
 from kubekit.client.builtin import PODS
-from kubekit.client.errors import ApiError, Expired, from_response
+from kubekit.client.errors import ApiError, Expired, from_response, from_status
 from kubekit.client.resource import Obj, Resource
 from kubekit.client.transport import NO_QUERY, Response, Transport
-from kubekit.client.watch import WatchEvent, parse
 
+WatchKind = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+_WATCH_KINDS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
 __all__ = ["Client", "Obj", "Page", "PatchKind"]
-
 APPLY: Final = "application/apply-patch+yaml"
 MIN_ERROR_STATUS: Final = 300
 LIST_ATTEMPTS: Final = 5
 WATCH_END_GRACE: Final = 15.0
 """Seconds after its timeout at which a silent watch counts as broken."""
+
+
+class WatchEvent(NamedTuple):
+    """One change, or a BOOKMARK: all events up to its resourceVersion have been sent."""
+
+    kind: WatchKind
+    object: Obj
+
+    @property
+    def resource_version(self) -> str:
+        return str(self.object["metadata"]["resourceVersion"])
+
+
+def parse_watch_event(line: bytes) -> WatchEvent:
+    """Parse a line. Raises the error in an ERROR event, and ApiError if the line is not a watch event."""
+    try:
+        event: Any = orjson.loads(line)
+        kind, obj = event["type"], event["object"]
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise ApiError(f"not a watch event: {line[:200]!r}") from error
+    if kind == "ERROR":
+        raise from_status(obj)
+    if kind not in _WATCH_KINDS:
+        raise ApiError(f"unknown type of watch event: {kind!r}")
+    return WatchEvent(cast("WatchKind", kind), obj)
 
 
 class PatchKind(StrEnum):
@@ -260,7 +285,7 @@ def _page(listing: Obj, resource: Resource) -> Page:
 
 async def _events(lines: AsyncIterator[bytes]) -> AsyncGenerator[WatchEvent]:
     async for line in lines:
-        yield parse(line)
+        yield parse_watch_event(line)
 
 
 def _selection(labels: str, fields: str) -> dict[str, str]:

@@ -12,8 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
 from kubekit.client.errors import Ambiguous, NotSent, from_response
-from kubekit.client.line_splitter import LineSplitter
-from kubekit.client.transport import JSON, NO_QUERY, Response, WriteGuard, always
+from kubekit.client.transport import JSON, NO_QUERY, LineSplitter, Response, WriteGuard, always
 
 Message = MutableMapping[str, Any]
 App = Callable[

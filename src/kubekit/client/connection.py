@@ -5,6 +5,8 @@ import binascii
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,8 +109,6 @@ def from_kubeconfig(paths: Path | Sequence[Path], context: str = "") -> Connecti
     if not cluster.get("server"):
         raise NoConnection(f"{config.file_names}: cluster {entry.get('cluster')!r} has no server")
     if any(user.get(plugin) for plugin in PLUGINS):
-        from kubekit.client.plugin_users import plugin_connection  # noqa: PLC0415 - imports this module
-
         return plugin_connection(files, chosen, namespace=entry.get("namespace") or "default")
     certificate, key = _pem(user, "client-certificate"), _pem(user, "client-key")
     if (certificate is None) != (key is None):
@@ -196,3 +196,41 @@ def _file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise NoConnection(f"cannot read {path}: {error}") from error
+
+
+def plugin_connection(files: Sequence[Path], context: str, *, namespace: str) -> Connection:
+    paths = os.pathsep.join(map(str, files))
+    try:
+        config: Any = import_module("kubernetes.config")
+    except ImportError as error:
+        raise NoConnection(
+            f"{paths}: the user of context {context!r} authenticates with a plugin; "
+            "install the official client for it: pip install jangar[cluster]"
+        ) from error
+    try:
+        configuration = config.new_client_from_config(
+            config_file=paths, context=context, persist_config=False
+        ).configuration
+    except Exception as error:
+        raise NoConnection(f"{paths}: cannot use context {context!r}: {error}") from error
+    return Connection(
+        server=configuration.host,
+        authority=_read_optional(configuration.ssl_ca_cert),
+        insecure=not configuration.verify_ssl,
+        server_name=getattr(configuration, "tls_server_name", None),
+        proxy=configuration.proxy,
+        certificate=_read_optional(configuration.cert_file),
+        key=_read_optional(configuration.key_file),
+        fresh_token=partial(_plugin_token, configuration) if _plugin_token(configuration) else None,
+        namespace=namespace,
+    )
+
+
+def _plugin_token(configuration: Any) -> str:
+    """The bearer token, which the configuration renews; its key differs between client versions."""
+    tokens = (configuration.get_api_key_with_prefix(name) for name in ("BearerToken", "authorization"))
+    return (next(filter(None, tokens), "") or "").removeprefix("Bearer ").strip()
+
+
+def _read_optional(path: str | None) -> bytes | None:
+    return Path(path).read_bytes() if path else None

@@ -1,32 +1,109 @@
-"""Workers that reconcile keys from a queue, with retries, timeouts and authority checks.
+"""Workers that reconcile keys from a queue, with retries, timeouts, authority checks and quarantine.
 
 A key is never reconciled twice at the same time. A failed pass is retried: soon after a conflict, with exponential
-backoff after other errors, not at all after a TerminalError.
+backoff after other errors, not at all after a TerminalError. An object whose pass blocked the event loop or kept timing
+out is quarantined. It is released when its generation changes, that is, its spec was edited, and once when it is
+deleted.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias, assert_never
 
 from kubekit.cache.informer import Change, Handler, Informer
+from kubekit.cache.object_cache import Cached
 from kubekit.client.errors import ApiError, Conflict, is_transient
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.fence import acting_on
-from kubekit.controller.quarantine import MAX_TIMEOUTS, Quarantine
-from kubekit.controller.reconcile import Done, Key, Reconciler, RequeueAfter, Result, TerminalError
-from kubekit.controller.sources import Mapping, own_key
+from kubekit.controller.reconcile import (
+    Done,
+    Key,
+    Mapping,
+    Reconciler,
+    RequeueAfter,
+    Result,
+    TerminalError,
+    own_key,
+)
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import PassTooLong, Watchdog
-from kubekit.controller.workqueue import ShutDown, WorkQueue
+from kubekit.controller.workqueue import Backoff, ShutDown, WorkQueue
 
+MAX_TIMEOUTS = 3
+"""Consecutive timeouts, while other objects do not time out, after which an object is quarantined."""
 log = logging.getLogger(__name__)
-
 CONFLICT_BACKOFF = Backoff(first=0.005, limit=1.0)
 _STUCK_LIMITS = 2
 """Number of time limits after which a pass that ignores cancellation is reported as stuck."""
+
+
+class Subject(Protocol):
+    """Returns the object of a key; None if it does not exist."""
+
+    def __call__(self, key: Key, /) -> Cached | None: ...
+
+
+@dataclass(slots=True)
+class Quarantine:
+    """The quarantined objects of one controller."""
+
+    subject: Subject = field(default=lambda _: None)
+    is_recorded: Callable[[Cached], bool] = field(default=lambda _: False)
+    """Whether the object's status says that it is quarantined, as from an earlier process."""
+    record: Callable[[Cached, str], Awaitable[None]] | None = None
+    """Records the quarantine and its reason on the object."""
+    _quarantined: dict[Key, tuple[int, bool]] = field(default_factory=dict)
+    _timeouts: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    _passes: int = 0
+
+    def __len__(self) -> int:
+        return len(self._quarantined)
+
+    def holds(self, key: Key) -> bool:
+        """Whether the key must not be reconciled."""
+        cached = self.subject(key)
+        if cached is None:
+            self._quarantined.pop(key, None)
+            return False
+        if key not in self._quarantined and not cached.is_being_deleted and self.is_recorded(cached):
+            self._quarantined[key] = _version(cached)
+        if self._quarantined.get(key) == _version(cached):
+            return True
+        self._quarantined.pop(key, None)
+        return False
+
+    def passed(self, key: Key) -> None:
+        """Record that a pass over the key completed."""
+        self._passes += 1
+        self._timeouts.pop(key, None)
+
+    def timed_out(self, key: Key) -> bool:
+        """Count a timeout of a pass; returns whether the maximum is reached.
+
+        It counts only if another pass completed since the last timeout: if the server is down, none does.
+        """
+        count, passes = self._timeouts.get(key, (0, -1))
+        if passes != self._passes:
+            count += 1
+        self._timeouts[key] = count, self._passes
+        return count >= MAX_TIMEOUTS
+
+    async def add(self, key: Key, reason: str) -> None:
+        """Quarantine the key until its generation changes."""
+        cached = self.subject(key)
+        if cached is None:
+            return
+        self._quarantined[key] = _version(cached)
+        self._timeouts.pop(key, None)
+        if self.record is not None:
+            await self.record(cached, reason)
+
+
+def _version(cached: Cached) -> tuple[int, bool]:
+    return cached.generation, cached.is_being_deleted
 
 
 class Outcome(StrEnum):

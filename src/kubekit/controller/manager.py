@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kubekit.cache.informer import Informer
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.controller import Controller
 from kubekit.controller.watchdog import Watchdog
+from kubekit.controller.workqueue import Backoff
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,6 @@ class Manager:
         self._services: list[_Service] = []
         self._informers: dict[str, Informer] = {}
         self._controllers: list[Controller] = []
-        self._checks: list[Callable[[], Iterable[str]]] = []
         self._ready_checks: list[Callable[[], Iterable[str]]] = []
         self._stopping = asyncio.Event()
         self._tasks: dict[asyncio.Task[None], str] = {}
@@ -79,10 +78,6 @@ class Manager:
     def add_controller(self, controller: Controller) -> None:
         """Run a controller once every informer is synced."""
         self._controllers.append(controller)
-
-    def add_check(self, alive: Callable[[], Iterable[str]]) -> None:
-        """Add a check that returns reasons to restart the process."""
-        self._checks.append(alive)
 
     def add_ready_check(self, ready: Callable[[], Iterable[str]]) -> None:
         """Add a check that returns reasons why the process is not ready."""
@@ -120,7 +115,7 @@ class Manager:
             self._start_informers()
             if await self._until_synced():
                 self._start_controllers()
-                await self._until_stopped()
+                await self._unless_stopped(None)
         finally:
             await self._stop_all()
 
@@ -152,7 +147,6 @@ class Manager:
         ]
         for controller in self._controllers:
             reasons += controller.problems()
-        reasons += [reason for check in self._checks for reason in check()]
         return reasons
 
     def _start_services(self) -> None:
@@ -180,12 +174,9 @@ class Manager:
 
         return await self._unless_stopped(sync())
 
-    async def _until_stopped(self) -> None:
-        await self._unless_stopped(None)
-
     async def _unless_stopped(self, work: Awaitable[None] | None) -> bool:
         """Whether the work completed; False if `stop` was called first. Raises PartFailed if a component ended."""
-        stopping = asyncio.create_task(_wait(self._stopping), name="stop requested")
+        stopping = asyncio.create_task(_finish(self._stopping.wait()), name="stop requested")
         watched: set[asyncio.Task[None]] = {stopping}
         working: asyncio.Task[None] | None = None
         if work is not None:
@@ -249,11 +240,7 @@ class Manager:
         return [task for task, name in self._tasks.items() if name.startswith(prefix)]
 
 
-async def _wait(event: asyncio.Event) -> None:
-    await event.wait()
-
-
-async def _finish(work: Awaitable[None]) -> None:
+async def _finish(work: Awaitable[object]) -> None:
     await work
 
 

@@ -1,7 +1,7 @@
-"""A deduplicating work queue with delays and backoff; a key is never processed by two workers at once.
+"""A deduplicating work queue with delays and exponential backoff; a key is never processed by two workers at once.
 
-The semantics are those of client-go's work queue: a key added while it is worked on is queued again when that work is
-`done`; a delayed key keeps only its earliest time; a key that failed waits longer each time until it is forgotten.
+The semantics are those of client-go's work queue: a key that is added while it is processed is queued again when
+processing is `done`; a delayed key keeps only its earliest time; the delay of a failed key grows until it is forgotten.
 Everything but the constructor needs a running event loop.
 """
 
@@ -10,10 +10,26 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.urgent_work import UrgentWorkGate
+
+_MAX_EXPONENT = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """`first` seconds, doubled with every failure up to `limit`; jitter reduces it by up to half."""
+
+    first: float = 0.005
+    limit: float = 30.0
+
+    def delay(self, failures: int, random: Callable[[], float]) -> float:
+        """Seconds to wait after a failure that follows `failures` earlier ones."""
+        ceiling = min(self.limit, self.first * 2.0 ** min(failures, _MAX_EXPONENT))
+        return ceiling * (0.5 + random() / 2)
+
 
 K = TypeVar("K", bound=Hashable)
 

@@ -1,7 +1,7 @@
-"""Events about objects, as `kubectl describe` shows them. Never blocks and never fails the one who records.
+"""Records Events about objects, as `kubectl describe` shows them. Never blocks and never raises an error.
 
-The same about the same object is one Event with a count. An object that makes too many is cut short, a queue that is
-full drops, and both are counted. Only `now` reads a wall clock.
+Repeated records are one Event with a count. Events of an object beyond its rate limit, and Events that don't fit into
+the queue, are dropped and counted. Only `now` reads a wall clock.
 """
 
 import asyncio
@@ -16,24 +16,67 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from kubekit.client.api_client import Client, Obj, PatchKind
 from kubekit.client.builtin import EVENTS
 from kubekit.client.errors import AlreadyExists, ApiError, Conflict, NotFound, is_transient
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.urgent_work import UrgentWorkGate
-from kubekit.controller.workqueue import ShutDown, WorkQueue
-from kubekit.events.event_values import EventLimits, RepeatedEvent
+from kubekit.controller.workqueue import Backoff, ShutDown, WorkQueue
+from kubekit.times import rfc3339_seconds
 
 log = logging.getLogger(__name__)
-
 EventType: TypeAlias = Literal["Normal", "Warning"]
-
 MAX_MESSAGE_LENGTH = 1024
-"""What the API server accepts of a message."""
-_LONGEST_REASON = 128
-_NAME_ROOM = 253 - 17
+"""Maximum length of a message that the API server accepts, in bytes."""
+_MAX_REASON = 128
+_MAX_NAME_PREFIX = 253 - 17
+_COMBINED = "(combined from similar events)"
+"""The text of client-go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLimits:
+    """Rate limits, delays and retries of Events."""
+
+    burst: int = 25
+    """Number of Events about one object before its rate limit applies."""
+    refill_seconds: float = 300.0
+    """Seconds after which an object may have one more Event."""
+    normal_burst: int = 0
+    """Burst of Normal Events of all objects. 0 means no limit. It doesn't apply to Warnings."""
+    normal_per_second: float = 0.0
+    """Sustained rate of Normal Events."""
+    patience: float = 0.0
+    """Seconds before an Event is written, to prefer other work and to count repetitions."""
+    similar: int = 25
+    """Number of Events about one object with the same reason, before further ones are combined."""
+    combined_patience: float = 1.0
+    """Seconds between two writes of a combined Event."""
+    capacity: int = 4096
+    """Number of Events that wait to be written, and that are remembered to count repetitions."""
+    writers: int = 4
+    tries: int = 6
+    flush_bound: float = 5.0
+    """Seconds to write the remaining Events at shutdown."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedEvent:
+    """A recorded Event with its count and times."""
+
+    uid: str
+    type: str
+    reason: str
+    message: str
+    count: int
+    first: datetime
+    last: datetime
+
+    @property
+    def same(self) -> tuple[str, str, str, str]:
+        """The key of the Event."""
+        return (self.uid, self.type, self.reason, self.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectReference:
-    """Which object an Event is about."""
+    """The object that an Event is about."""
 
     api_version: str
     kind: str
@@ -44,7 +87,7 @@ class ObjectReference:
 
     @classmethod
     def of(cls, obj: Obj) -> "ObjectReference":
-        """The reference to a whole object."""
+        """The reference to an object."""
         meta = obj["metadata"]
         return cls(
             api_version=obj["apiVersion"],
@@ -56,12 +99,8 @@ class ObjectReference:
         )
 
 
-_COMBINED = "(combined from similar events)"
-"""How client-go words it, and kubectl's users know it."""
-
-
-class _Same(NamedTuple):
-    """What makes two records one Event."""
+class _EventKey(NamedTuple):
+    """Records with the same key are one Event."""
 
     uid: str
     type: str
@@ -73,8 +112,8 @@ class _Same(NamedTuple):
         return self.message == _COMBINED
 
 
-class _Alike(NamedTuple):
-    """What makes two Events similar."""
+class _SimilarKey(NamedTuple):
+    """Events with the same key are similar."""
 
     uid: str
     type: str
@@ -83,7 +122,7 @@ class _Alike(NamedTuple):
 
 @dataclass(slots=True)
 class _Series:
-    """One Event: what is known to be written, and what has happened since."""
+    """One Event: what is written, and what happened since."""
 
     about: ObjectReference
     action: str
@@ -102,7 +141,7 @@ class _Bucket:
     filled_at: float = field(default=0.0)
 
     def take(self, now: float, *, most: int, per_second: float) -> bool:
-        """Take a token, if there is one."""
+        """Take a token. Whether there was one."""
         self.tokens = min(float(most), self.tokens + (now - self.filled_at) * per_second)
         self.filled_at = now
         if self.tokens < 1:
@@ -112,7 +151,7 @@ class _Bucket:
 
 
 class EventRecorder:
-    """Takes records at once and writes them in the background; `run` is the background."""
+    """Queues Events, which `run` writes in the background."""
 
     def __init__(
         self,
@@ -126,21 +165,21 @@ class EventRecorder:
         urgent_work: UrgentWorkGate | None = None,
     ) -> None:
         self.dropped = 0
-        """Records that never became an Event: too many about one object, a full queue, a refusal, the end."""
+        """Number of records that were not written: rate limit, full queue, rejected, or shutdown."""
         self.on_recorded: Callable[[RepeatedEvent], None] = lambda _: None
-        """RepeatedEvent of every record that becomes an Event, at once and whether or not that can be written."""
+        """Called at once for every accepted record, before it is written."""
         self._client = client
         self.component = component
         self._instance = instance or component
         self._now = now
         self._limits = limits or EventLimits()
-        self._queue: WorkQueue[_Same] = WorkQueue(
+        self._queue: WorkQueue[_EventKey] = WorkQueue(
             backoff=Backoff(first=0.1, limit=10.0), random=random, urgent_work=urgent_work
         )
-        self._pending: set[_Same] = set()
-        self._series: OrderedDict[_Same, _Series] = OrderedDict()
-        self._alike: OrderedDict[_Alike, int] = OrderedDict()
-        """How many Events there are that are similar."""
+        self._pending: set[_EventKey] = set()
+        self._series: OrderedDict[_EventKey, _Series] = OrderedDict()
+        self._similar: OrderedDict[_SimilarKey, int] = OrderedDict()
+        """Numbers of similar Events."""
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._normal: _Bucket | None = None
         self._names = 0
@@ -149,59 +188,57 @@ class EventRecorder:
         self,
         about: ObjectReference | Obj,
         *,
-        type: EventType,  # noqa: A002 (the field's own name)
+        type: EventType,  # noqa: A002 (the name of the field)
         reason: str,
         message: str,
         action: str = "",
     ) -> None:
-        """Have it told; returns at once."""
+        """Queue an Event. Returns at once."""
         reference = about if isinstance(about, ObjectReference) else ObjectReference.of(about)
-        same = _Same(reference.uid or str(reference), type, reason[:_LONGEST_REASON], _shortened(message))
+        key = _EventKey(reference.uid or str(reference), type, reason[:_MAX_REASON], _truncate(message))
         now = self._now().astimezone(UTC)
-        series = self._series.get(same)
-        if series is None and self._alike.get(_Alike(*same[:3]), 0) >= self._limits.similar:
-            reported, same = same.message, same._replace(message=_COMBINED)
-            series = self._series.get(same)
+        series = self._series.get(key)
+        if series is None and self._similar.get(_SimilarKey(*key[:3]), 0) >= self._limits.similar:
+            reported, key = key.message, key._replace(message=_COMBINED)
+            series = self._series.get(key)
         else:
-            reported = same.message
+            reported = key.message
         if series is not None:
             series.count += 1
             series.last = now
             series.message = reported
-            self._tell(same, series)
-        if same in self._pending:
+            self._report(key, series)
+        if key in self._pending:
             return
-        if len(self._pending) >= self._limits.capacity or not self._may_write(same):
+        if len(self._pending) >= self._limits.capacity or not self._may_write(key):
             self.dropped += 1
             return
         if series is None:
             series = _Series(about=reference, action=action, message=reported, first=now, last=now)
-            self._series[same] = series
-            self._tell(same, series)
-            self._count_alike(_Alike(*same[:3]))
-        self._series.move_to_end(same)
-        self._pending.add(same)
+            self._series[key] = series
+            self._report(key, series)
+            self._count_similar(_SimilarKey(*key[:3]))
+        self._series.move_to_end(key)
+        self._pending.add(key)
         self._forget_oldest()
-        self._queue.add_after(
-            same, self._limits.combined_patience if same.combines else self._limits.patience
-        )
+        self._queue.add_after(key, self._limits.combined_patience if key.combines else self._limits.patience)
 
-    def _tell(self, same: _Same, series: _Series) -> None:
-        self.on_recorded(RepeatedEvent(*same, series.count, series.first, series.last))
+    def _report(self, key: _EventKey, series: _Series) -> None:
+        self.on_recorded(RepeatedEvent(*key, series.count, series.first, series.last))
 
-    def _count_alike(self, alike: _Alike) -> None:
-        self._alike[alike] = self._alike.get(alike, 0) + 1
-        self._alike.move_to_end(alike)
-        if len(self._alike) > self._limits.capacity:
-            self._alike.popitem(last=False)
+    def _count_similar(self, similar: _SimilarKey) -> None:
+        self._similar[similar] = self._similar.get(similar, 0) + 1
+        self._similar.move_to_end(similar)
+        if len(self._similar) > self._limits.capacity:
+            self._similar.popitem(last=False)
 
     @property
     def pending(self) -> int:
-        """Events that are not written yet."""
+        """The number of Events that are not written yet."""
         return len(self._pending)
 
     async def run(self) -> None:
-        """Write until cancelled; then what is left is written within a bound."""
+        """Write until canceled, then write the remaining Events with a timeout."""
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self._limits.writers):
@@ -213,8 +250,8 @@ class EventRecorder:
         self._queue.shut_down()
         try:
             async with asyncio.timeout(self._limits.flush_bound):
-                for same in sorted(self._pending, key=lambda item: self._series[item].first):
-                    await self._try(same)
+                for key in sorted(self._pending, key=lambda item: self._series[item].first):
+                    await self._try(key)
         except TimeoutError:
             log.warning("events dropped at shutdown", extra={"events": len(self._pending)})
         self.dropped += len(self._pending)
@@ -223,49 +260,49 @@ class EventRecorder:
     async def _work(self) -> None:
         while True:
             try:
-                same = await self._queue.get()
+                key = await self._queue.get()
             except ShutDown:
                 return
             try:
-                if not await self._try(same):
-                    self._try_later(same)
-            except Exception as error:  # noqa: BLE001 (an Event is never worth the process)
-                self._give_up(same, repr(error))
+                if not await self._try(key):
+                    self._try_later(key)
+            except Exception as error:  # noqa: BLE001 (a failed Event must not end the process)
+                self._give_up(key, repr(error))
             finally:
-                self._queue.done(same)
+                self._queue.done(key)
 
-    def _try_later(self, same: _Same) -> None:
-        if self._queue.failures(same) >= self._limits.tries:
-            self._give_up(same, "it failed too often")
+    def _try_later(self, key: _EventKey) -> None:
+        if self._queue.failures(key) >= self._limits.tries:
+            self._give_up(key, "it failed too often")
         else:
-            self._queue.add_rate_limited(same)
+            self._queue.add_rate_limited(key)
 
-    async def _try(self, same: _Same) -> bool:
-        """Whether it is over with this Event, well or not; False if a later try may do better."""
-        series = self._series[same]
+    async def _try(self, key: _EventKey) -> bool:
+        """Try to write the Event. False if a later try may succeed."""
+        series = self._series[key]
         count = series.count
         try:
-            await self._write(same, series)
+            await self._write(key, series)
         except ApiError as error:
             if is_transient(error):
                 return False
-            self._give_up(same, str(error))
+            self._give_up(key, str(error))
             return True
-        self._queue.forget(same)
+        self._queue.forget(key)
         if series.count == count:
-            self._pending.discard(same)
+            self._pending.discard(key)
         else:
-            self._queue.add_after(same, self._limits.combined_patience if same.combines else 0.0)
+            self._queue.add_after(key, self._limits.combined_patience if key.combines else 0.0)
         return True
 
-    def _give_up(self, same: _Same, reason: str) -> None:
+    def _give_up(self, key: _EventKey, reason: str) -> None:
         self.dropped += 1
-        self._queue.forget(same)
-        self._pending.discard(same)
-        self._series.pop(same, None)
-        log.warning("event not written", extra={"event": same.reason, "about": same.uid, "error": reason})
+        self._queue.forget(key)
+        self._pending.discard(key)
+        self._series.pop(key, None)
+        log.warning("event not written", extra={"event": key.reason, "about": key.uid, "error": reason})
 
-    async def _write(self, same: _Same, series: _Series) -> None:
+    async def _write(self, key: _EventKey, series: _Series) -> None:
         if series.written:
             try:
                 await self._client.patch(
@@ -275,39 +312,40 @@ class EventRecorder:
                     {
                         "metadata": {"uid": series.uid},
                         "count": series.count,
-                        "lastTimestamp": _seconds(series.last),
-                        **({"message": _worded(same, series)} if same.combines else {}),
+                        "lastTimestamp": rfc3339_seconds(series.last),
+                        **({"message": _message(key, series)} if key.combines else {}),
                     },
                     kind=PatchKind.MERGE,
                 )
             except (NotFound, Conflict):
-                # It has expired, as Events do: told anew, with the count so far.
+                # The Event expired. Create a new one with the count so far.
                 series.written = False
                 series.name = ""
             else:
                 return
         series.name = series.name or self._name(series)
         try:
-            created = await self._client.create(EVENTS, self._body(same, series))
+            created = await self._client.create(EVENTS, self._body(key, series))
         except AlreadyExists:
-            await self._adopt(same, series)
+            await self._adopt(key, series)
         else:
             series.uid = created["metadata"]["uid"]
             series.written = True
 
-    async def _adopt(self, same: _Same, series: _Series) -> None:
-        """The name is taken: by this very Event, whose answer was lost, or by another."""
-        found = await self._client.get(EVENTS, series.name, _namespace(series.about))
-        if (found.get("reason"), found.get("message")) == (same.reason, _worded(same, series)) and found[
-            "involvedObject"
-        ].get("uid", "") == series.about.uid:
-            series.uid = found["metadata"]["uid"]
+    async def _adopt(self, key: _EventKey, series: _Series) -> None:
+        """The name is taken: by this Event, if the response to its creation was lost, or by another one."""
+        existing = await self._client.get(EVENTS, series.name, _namespace(series.about))
+        if (existing.get("reason"), existing.get("message")) == (
+            key.reason,
+            _message(key, series),
+        ) and existing["involvedObject"].get("uid", "") == series.about.uid:
+            series.uid = existing["metadata"]["uid"]
             series.written = True
         else:
             series.name = self._name(series)
-        await self._write(same, series)
+        await self._write(key, series)
 
-    def _body(self, same: _Same, series: _Series) -> dict[str, Any]:
+    def _body(self, key: _EventKey, series: _Series) -> dict[str, Any]:
         about = series.about
         involved = {
             "apiVersion": about.api_version,
@@ -321,13 +359,13 @@ class EventRecorder:
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,
             "metadata": {"name": series.name, "namespace": _namespace(about)},
-            "involvedObject": {key: value for key, value in involved.items() if value},
-            "type": same.type,
-            "reason": same.reason,
-            "message": _worded(same, series),
+            "involvedObject": {name: value for name, value in involved.items() if value},
+            "type": key.type,
+            "reason": key.reason,
+            "message": _message(key, series),
             "count": series.count,
-            "firstTimestamp": _seconds(series.first),
-            "lastTimestamp": _seconds(series.last),
+            "firstTimestamp": rfc3339_seconds(series.first),
+            "lastTimestamp": rfc3339_seconds(series.last),
             "source": {"component": self.component},
             "reportingComponent": self.component,
             "reportingInstance": self._instance,
@@ -339,42 +377,38 @@ class EventRecorder:
     def _name(self, series: _Series) -> str:
         self._names += 1
         nanoseconds = int(self._now().timestamp() * 1_000_000) * 1000 + self._names % 1000
-        return f"{series.about.name[:_NAME_ROOM].rstrip('.-')}.{nanoseconds:016x}"
+        return f"{series.about.name[:_MAX_NAME_PREFIX].rstrip('.-')}.{nanoseconds:016x}"
 
-    def _may_write(self, same: _Same) -> bool:
+    def _may_write(self, key: _EventKey) -> bool:
         now, limits = asyncio.get_running_loop().time(), self._limits
-        if limits.normal_burst and same.type == "Normal":
+        if limits.normal_burst and key.type == "Normal":
             self._normal = self._normal or _Bucket(tokens=float(limits.normal_burst), filled_at=now)
             if not self._normal.take(now, most=limits.normal_burst, per_second=limits.normal_per_second):
                 return False
-        bucket = self._buckets.setdefault(same.uid, _Bucket(tokens=float(limits.burst), filled_at=now))
-        self._buckets.move_to_end(same.uid)
+        bucket = self._buckets.setdefault(key.uid, _Bucket(tokens=float(limits.burst), filled_at=now))
+        self._buckets.move_to_end(key.uid)
         if len(self._buckets) > limits.capacity:
             self._buckets.popitem(last=False)
         return bucket.take(now, most=limits.burst, per_second=1 / limits.refill_seconds)
 
     def _forget_oldest(self) -> None:
         while len(self._series) > self._limits.capacity:
-            oldest = next((same for same in self._series if same not in self._pending), None)
+            oldest = next((key for key in self._series if key not in self._pending), None)
             if oldest is None:
                 return
             del self._series[oldest]
 
 
-def _worded(same: _Same, series: _Series) -> str:
-    """As it is written: a combined Event shows the latest of what it combines."""
-    return _shortened(f"{_COMBINED}: {series.message}") if same.combines else same.message
+def _message(key: _EventKey, series: _Series) -> str:
+    """The message to write. A combined Event shows the latest combined message."""
+    return _truncate(f"{_COMBINED}: {series.message}") if key.combines else key.message
 
 
 def _namespace(about: ObjectReference) -> str:
     return about.namespace or "default"
 
 
-def _seconds(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _shortened(message: str) -> str:
+def _truncate(message: str) -> str:
     encoded = message.encode()
     if len(encoded) <= MAX_MESSAGE_LENGTH:
         return message

@@ -17,12 +17,13 @@ import random
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import LEASES
 from kubekit.client.errors import AlreadyExists, ApiError, Conflict, NotFound
+from kubekit.times import rfc3339_microseconds
 
 log = logging.getLogger(__name__)
 
@@ -259,7 +260,7 @@ class Elector:
         return asyncio.get_running_loop().time() > seat.seen_at + seat.seen_duration
 
     def _record(self, seat: "_Seat", current: Obj | None) -> Obj:
-        moment = _micro_time(self._now())
+        moment = rfc3339_microseconds(self._now())
         before: dict[str, Any] = dict((current or {}).get("spec") or {})
         took_over = before.get("holderIdentity") != self.identity
         spec = before | {
@@ -297,7 +298,7 @@ class Elector:
             self.turnover.taken += 1
             self.turnover.taken_over += seat.is_inherited
             log.info("lease acquired", extra={"lease": seat.name, "identity": self.identity})
-            self._notify(seat.shard, has_finalizer=True)
+            self._notify(seat.shard, is_held=True)
 
     def _lose(self, seat: "_Seat") -> None:
         self.turnover.lost += seat.was_held
@@ -312,16 +313,16 @@ class Elector:
             seat.was_held = False
             seat.gained.clear()
             log.info("lease lost", extra={"lease": seat.name, "identity": self.identity})
-            self._notify(seat.shard, has_finalizer=False)
+            self._notify(seat.shard, is_held=False)
 
-    def _notify(self, shard: int, *, has_finalizer: bool) -> None:
+    def _notify(self, shard: int, *, is_held: bool) -> None:
         for listener in self._listeners:
-            listener(shard, has_finalizer)
+            listener(shard, is_held)
 
     async def _release(self, seat: "_Seat") -> None:
         if not seat.was_held:
             return
-        # Give up the authority before the record, never the other way round.
+        # Drop the authority first: while this process may still act, the Lease must stay held.
         self._distrust(seat)
         seat.known = None
         try:
@@ -333,7 +334,7 @@ class Elector:
                 before = current.get("spec") or {}
                 if before.get("holderIdentity") != self.identity:
                     return
-                moment = _micro_time(self._now())
+                moment = rfc3339_microseconds(self._now())
                 spec = before | {
                     "holderIdentity": "",
                     "leaseDurationSeconds": 1,
@@ -362,7 +363,3 @@ class _Seat:
         self.gained = asyncio.Event()
         self.nudge = asyncio.Event()
         self.expiry: asyncio.TimerHandle | None = None
-
-
-def _micro_time(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,7 +1,7 @@
-"""How many connections a port takes, and how long a client may take for each part of a request. Pure.
+"""The maximum number of connections of a port, and the timeouts for each part of a request. Pure.
 
-Clients that have said nothing yet, or only half of it, are the first to go when a port is full: anybody who can reach
-the port can be one of them.
+When a port is full, clients that have not sent a complete request are disconnected first, because they have not been
+authenticated.
 """
 
 import resource
@@ -13,18 +13,18 @@ from typing import Final, Protocol, TypeVar
 MAX_CONNECTIONS: Final = 2048
 MIN_CONNECTIONS: Final = 8
 SHARE_OF_DESCRIPTORS: Final = 4
-"""A port takes at most one in so many of the descriptors of the process: the rest is for its own files."""
+"""A port uses at most one in this many descriptors of the process; the rest is for its files."""
 EVICTED_AT_ONCE: Final = 16
-"""A full port makes room for one in so many connections."""
+"""A full port evicts one in this many connections."""
 MAX_DESCRIPTORS: Final = 65_536
 
 
 class Phase(Enum):
-    """How far a connection is with its current request, and how many seconds it may take for that."""
+    """The progress of a connection with its current request, which determines its timeout."""
 
     HANDSHAKE = "handshake"
     NEW = "new"
-    """Open, and nothing was received yet."""
+    """Open; nothing was received yet."""
     HEADERS = "headers"
     BODY = "body"
     ANSWERING = "answering"
@@ -33,7 +33,7 @@ class Phase(Enum):
 
     @property
     def seconds(self) -> float | None:
-        """None without a deadline here: answers have their own, watches none, and uvicorn ends idle connections."""
+        """The timeout. None if there is none here: responses have their own, and uvicorn ends idle connections."""
         return _SECONDS.get(self)
 
 
@@ -45,7 +45,7 @@ _SECONDS: Final = {
     Phase.CLOSING: 5.0,
 }
 STALLED_SECONDS: Final = 60.0
-"""A client that does not read for so long is disconnected, in a watch as well."""
+"""Seconds after which a client that doesn't read is disconnected, also from a watch."""
 _EVICTED_FIRST: Final = (
     frozenset({Phase.CLOSING, Phase.HANDSHAKE, Phase.NEW, Phase.HEADERS}),
     frozenset({Phase.KEEP_ALIVE}),
@@ -54,11 +54,11 @@ _EVICTED_FIRST: Final = (
 
 
 class Connection(Protocol):
-    """What is known of one connection."""
+    """The state of a connection."""
 
     phase: Phase
     since: float
-    """When the phase began; a request's body counts from its first byte."""
+    """When the phase began. The time for the body starts with the headers."""
     stalled_since: float | None
     """When the client stopped reading."""
 
@@ -68,26 +68,26 @@ C = TypeVar("C", bound=Connection)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """Of one port."""
+    """The limits of one port."""
 
     connections: int
     header_bytes: int = 128 * 1024
 
     @classmethod
     def of_process(cls) -> "ConnectionLimits":
-        """What the descriptors of this process allow."""
+        """The limits that the file descriptors of this process allow."""
         return cls(connections=connections_for(resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
 
 
 def connections_for(descriptors: int) -> int:
-    """How many connections one port may have in a process with so many descriptors."""
+    """The maximum number of connections of a port for this limit of descriptors."""
     if descriptors == resource.RLIM_INFINITY:
         return MAX_CONNECTIONS
     return max(MIN_CONNECTIONS, min(MAX_CONNECTIONS, descriptors // SHARE_OF_DESCRIPTORS))
 
 
 def is_overdue(connection: Connection, now: float) -> bool:
-    """Whether the client took too long."""
+    """Whether the connection exceeded a timeout."""
     stalled = connection.stalled_since
     if stalled is not None and now - stalled > STALLED_SECONDS:
         return True
@@ -96,18 +96,18 @@ def is_overdue(connection: Connection, now: float) -> bool:
 
 
 def evicted(connections: Iterable[C], limit: int) -> list[C]:
-    """Whom to disconnect so that others can connect: those without a whole request first, the oldest of them."""
+    """The connections to disconnect when the port is full: without a complete request first, then the oldest."""
     wanted = max(1, limit // EVICTED_AT_ONCE)
     known = sorted(connections, key=lambda item: item.since)
     for phases in _EVICTED_FIRST:
-        found = [item for item in known if item.phase in phases]
-        if found:
-            return found[:wanted]
+        candidates = [item for item in known if item.phase in phases]
+        if candidates:
+            return candidates[:wanted]
     return []
 
 
 def raise_descriptor_limit() -> None:
-    """Use the descriptors that the machine allows this process, at most MAX_DESCRIPTORS."""
+    """Raise the soft limit of file descriptors to the hard limit, at most to MAX_DESCRIPTORS."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -115,5 +115,5 @@ def raise_descriptor_limit() -> None:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     except (OSError, ValueError):
-        # macOS has a lower bound of its own, which it does not tell; the soft limit stays.
+        # macOS has a lower limit that it doesn't report. Keep the soft limit.
         return

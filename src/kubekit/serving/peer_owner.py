@@ -1,4 +1,4 @@
-"""Which user owns the other end of a connection on this machine, as far as the kernel tells."""
+"""Finds the user that owns the other end of a connection on this machine."""
 
 import ipaddress
 import sys
@@ -15,12 +15,12 @@ Address = tuple[str, int]
 
 
 def peer_uid(client: Address | None, server: Address | None) -> int | None:
-    """The user id behind the client's socket; None where the kernel does not tell, or for another machine."""
+    """The user id of the client's socket. None if the kernel doesn't report it, or for another machine."""
     if client is None or server is None:
         return None
     try:
         host = ipaddress.ip_address(client[0])
-        wanted = _written(*client), _written(*server)
+        wanted = _table_format(*client), _table_format(*server)
         lines = TABLES[host.version].read_text().splitlines()[1:]
     except (OSError, ValueError):
         return None
@@ -31,8 +31,8 @@ def peer_uid(client: Address | None, server: Address | None) -> int | None:
     return None
 
 
-def _written(host: str, port: int) -> str:
-    """As the kernel's table has it: words of four bytes in the machine's order, in hex."""
+def _table_format(host: str, port: int) -> str:
+    """In the format of the kernel's table: words of four bytes in native byte order, in hexadecimal."""
     packed = ipaddress.ip_address(host).packed
     words = [packed[at : at + _WORD] for at in range(0, len(packed), _WORD)]
     numbers = [int.from_bytes(word, sys.byteorder) for word in words]

@@ -4,7 +4,7 @@ import sys
 
 from httptools import HttpParserInvalidMethodError
 
-from kubekit.serving.http_protocol import BoundedProtocol
+from kubekit.serving.http_server import BoundedProtocol
 from picokube.apiserver.dispatch import refusal
 from picokube.apiserver.errors import method_not_allowed
 

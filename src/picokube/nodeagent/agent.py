@@ -13,27 +13,23 @@ from kubekit.client.api_client import Client
 from kubekit.client.builtin import CRON_JOBS, JOBS, PODS
 from kubekit.controller.controller import Controller
 from kubekit.controller.manager import Manager
-from kubekit.controller.reconcile import Key
-from kubekit.controller.sources import owner_key
+from kubekit.controller.reconcile import Key, owner_key
 from kubekit.controller.urgent_work import UrgentWorkGate
-from kubekit.events.event_recorder import EventRecorder
-from kubekit.events.event_values import EventLimits
-from picokube.nodeagent.conditions import TERMINAL_PHASES
-from picokube.nodeagent.cron_jobs.cron_controller import CronJobController
-from picokube.nodeagent.identity import claim_directory
+from kubekit.events.event_recorder import EventLimits, EventRecorder
+from picokube.nodeagent.cron_jobs import CronJobController
+from picokube.nodeagent.data_directory import (
+    AgentPaths,
+    OrphanCleanup,
+    claim_directory,
+    remove_shared_scratch,
+)
 from picokube.nodeagent.jobs.job_controller import JobController
-from picokube.nodeagent.jobs.job_state import is_finished
-from picokube.nodeagent.node import NodeRegistration, node_labels
-from picokube.nodeagent.orphan_cleanup import OrphanCleanup
+from picokube.nodeagent.jobs.job_plan import is_finished
+from picokube.nodeagent.node import NodeRegistration, Scheduler, Slots, node_labels
+from picokube.nodeagent.object_writes import TERMINAL_PHASES
 from picokube.nodeagent.pods.environment import inherited_environment
-from picokube.nodeagent.pods.host_programs import HostProgram
 from picokube.nodeagent.pods.pod_controller import PodController
-from picokube.nodeagent.pods.process_mode import ProcessMode
-from picokube.nodeagent.pods.scheduling import Scheduler
-from picokube.nodeagent.pods.shared_scratch import remove_shared_scratch
-from picokube.nodeagent.pods.spec_checks import Host
-from picokube.nodeagent.pods.volume_files import AgentPaths
-from picokube.nodeagent.slots import Slots
+from picokube.nodeagent.pods.process_mode import Host, HostProgram, ProcessMode
 from picokube.nodeagent.supervisor.kernel import boot_id
 from picokube.nodeagent.supervisor.protocol import Run
 from picokube.nodeagent.supervisor_link import SupervisorLink

@@ -7,7 +7,7 @@ from typing import Final
 
 from kubekit.client.api_client import Obj
 from kubekit.events.event_recorder import EventRecorder
-from picokube.nodeagent.conditions import is_true
+from kubekit.metadata import is_condition_true
 from picokube.nodeagent.supervisor.protocol import Run
 
 MAX_REMEMBERED: Final = 4096
@@ -46,7 +46,7 @@ def job_changed(events: EventRecorder, job: Obj, status: Obj) -> None:
     old = (job.get("status") or {}).get("conditions")
     for condition in status.get("conditions") or ():
         kind, is_set = condition["type"], condition["status"] == "True"
-        if is_set is is_true(old, kind):
+        if is_set is is_condition_true(old, kind):
             continue
         match kind, is_set:
             case "Failed", True:

@@ -2,11 +2,11 @@
 
 Checks whether a schema is structural, prunes and defaults objects, validates them and runs their CEL rules. The
 package works on schemas and plain JSON values, independent of kinds, storage and HTTP. Imports: the standard library,
-jsonschema_rs, orjson, and, only in `cel`, cel_expr_python, which is loaded with the first expression.
+jsonschema_rs, orjson, and, only in `cel.program`, cel_expr_python, which is loaded with the first expression.
 """
 
-from picokube.schema.compiled import CompiledSchema
-from picokube.schema.conditions import CelType, Condition, compile_condition
+from picokube.schema.admission import CompiledSchema, admit, check, check_status, fill
+from picokube.schema.cel.program import CelType, Condition, compile_condition
 from picokube.schema.errors import (
     CelError,
     CelEvaluationError,
@@ -16,12 +16,11 @@ from picokube.schema.errors import (
     JsonPathError,
     SchemaError,
     SchemaRejected,
+    UnknownField,
 )
 from picokube.schema.jsonpath import JsonPath
-from picokube.schema.pruning import UnknownField
-from picokube.schema.schema_reading import unknown_keywords
-from picokube.schema.structural import structural_problems
-from picokube.schema.validation import admit, check, check_status, fill
+from picokube.schema.node import unknown_keywords
+from picokube.schema.structural.structure import structural_problems
 
 __all__ = [
     "CelError",

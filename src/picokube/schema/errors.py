@@ -129,6 +129,24 @@ class FieldError:
         return f"{self.field}: {self.body}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownField:
+    """A field that was dropped because the schema doesn't specify it."""
+
+    path: Path
+
+    @property
+    def field(self) -> str:
+        """The field path as in errors of fieldValidation=Strict: spec.steps[0].foo."""
+        return "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path
+        ).removeprefix(".")
+
+    @property
+    def message(self) -> str:
+        return f'unknown field "{self.field}"'
+
+
 def _shown(value: object) -> str:
     match value:
         case bool():

@@ -50,8 +50,8 @@ def is_date_time(text: str) -> bool:
     day, mark, time = text.lower().partition("t")
     if not mark or not is_date(day):
         return False
-    found = _TIME.fullmatch(time.partition("t")[0])
-    return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+    match = _TIME.fullmatch(time.partition("t")[0])
+    return match is not None and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
 def is_duration(text: str) -> bool:

@@ -5,6 +5,7 @@ Fields (`.spec.a`, `.a\.b`, `['a.b']`), items (`[0]`, `[-1]`, `[1:3]`, `[0,2]`, 
 skipped and never an error.
 """
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _SLICE: Final = re.compile(r"(-?\d{0,9})(?::(-?\d{0,9}))?(?::(-?\d{0,9}))?")
 _FILTER: Final = re2.compile(r"(?s)\?\(\s*(.+?)\s*\)\s*$")
 _OPERATOR: Final = re.compile(r"\s*(==|!=|<=|>=|<|>)\s*")
 _NUMBER: Final = re.compile(r"-?\d{1,18}(\.\d{1,18})?")
+_ORDER: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _MISSING: Final = object()
 
 _Step = Callable[[Iterable[Any]], Iterator[Any]]
@@ -61,10 +63,10 @@ class JsonPath:
 
     def values(self, obj: Any) -> list[Any]:
         """All matching values in order."""
-        found: Iterable[Any] = (obj,)
+        values: Iterable[Any] = (obj,)
         for step in self.steps:
-            found = step(found)
-        return list(found)
+            values = step(values)
+        return list(values)
 
 
 def _read(source: str, text: str) -> tuple[list[str | None], list[_Step]]:
@@ -73,28 +75,28 @@ def _read(source: str, text: str) -> tuple[list[str | None], list[_Step]]:
     steps: list[_Step] = []
     at = 0
     while at < len(text):
-        if found := _BRACKET.match(text, at):
-            name, step = _bracket(source, found[1].strip())
+        if match := _BRACKET.match(text, at):
+            name, step = _bracket(source, match[1].strip())
         elif text.startswith("..", at):
-            found = _FIELD.match(text, at + 2)
-            if found is None:
+            match = _FIELD.match(text, at + 2)
+            if match is None:
                 raise JsonPathError(source, "a name must follow ..")
-            name, step = None, _below(_unescaped(found[1]))
+            name, step = None, _below(_unescaped(match[1]))
         elif text.startswith(".*", at):
             at += 2
             names.append(None)
             steps.append(_every)
             continue
-        elif found := _FIELD.match(text, at + text.startswith(".", at)):
+        elif match := _FIELD.match(text, at + text.startswith(".", at)):
             if not text.startswith(".", at) and at:
                 raise JsonPathError(source, f"unexpected {text[at]!r} at {at}")
-            name = _unescaped(found[1])
+            name = _unescaped(match[1])
             step = _field(name)
         elif text == ".":
             break
         else:
             raise JsonPathError(source, f"unexpected {text[at]!r} at {at}")
-        at = found.end()
+        at = match.end()
         names.append(name)
         steps.append(step)
     return names, steps
@@ -107,27 +109,27 @@ def _unescaped(text: str) -> str:
 def _bracket(source: str, inner: str) -> tuple[str | None, _Step]:
     if inner == "*":
         return None, _every
-    if found := _FILTER.match(inner):
-        return None, _filter(source, found[1])
+    if match := _FILTER.match(inner):
+        return None, _filter(source, match[1])
     if inner[:1] in {"'", '"'} and inner[-1:] == inner[:1] and len(inner) > 1:
         name = _unescaped(inner[1:-1])
         return name, _field(name)
     if "," in inner:
         parts = [_bracket(source, item.strip())[1] for item in inner.split(",")]
-        return None, lambda values: (found for value in values for part in parts for found in part((value,)))
-    found = _SLICE.fullmatch(inner)
-    if found is None or not inner:
+        return None, lambda values: (match for value in values for part in parts for match in part((value,)))
+    match = _SLICE.fullmatch(inner)
+    if match is None or not inner:
         raise JsonPathError(source, f"cannot read [{inner}]")
-    return None, _items(inner, found)
+    return None, _items(inner, match)
 
 
-def _items(inner: str, found: re.Match[str]) -> _Step:
+def _items(inner: str, match: re.Match[str]) -> _Step:
     if ":" not in inner:
         index = int(inner)
         return lambda values: (
             value[index] for value in values if isinstance(value, list) and -len(value) <= index < len(value)
         )
-    start, stop, step = (int(group) if group else None for group in found.groups())
+    start, stop, step = (int(group) if group else None for group in match.groups())
     taken = slice(start, stop, step or None)
     return lambda values: (item for value in values if isinstance(value, list) for item in value[taken])
 
@@ -160,12 +162,12 @@ def _below(name: str) -> _Step:
 
 
 def _filter(source: str, text: str) -> _Step:
-    left, operator, right = _split_comparison(text)
-    operand, other = _operand(source, left), _operand(source, right) if operator else None
+    left, comparison, right = _split_comparison(text)
+    operand, other = _operand(source, left), _operand(source, right) if comparison else None
 
     def matches(item: Any) -> bool:
         value = operand(item)
-        return value is not _MISSING if other is None else _compared(value, operator, other(item))
+        return value is not _MISSING if other is None else _compared(value, comparison, other(item))
 
     return lambda values: (
         entry for value in values if isinstance(value, list) for entry in value if matches(entry)
@@ -173,15 +175,15 @@ def _filter(source: str, text: str) -> _Step:
 
 
 def _split_comparison(text: str) -> tuple[str, str, str]:
-    """The operands and the first operator outside quotes."""
+    """The operands and the first comparison outside quotes."""
     quote = ""
     for n, char in enumerate(text):
         if quote:
             quote = "" if char == quote else quote
         elif char in {"'", '"'}:
             quote = char
-        elif found := _OPERATOR.match(text, n):
-            return text[:n].strip(), found[1], text[found.end() :].strip()
+        elif match := _OPERATOR.match(text, n):
+            return text[:n].strip(), match[1], text[match.end() :].strip()
     return text.strip(), "", ""
 
 
@@ -201,25 +203,13 @@ def _operand(source: str, text: str) -> Callable[[Any], Any]:
     return lambda _item: value
 
 
-def _compared(value: Any, operator: str, other: Any) -> bool:
+def _compared(value: Any, comparison: str, other: Any) -> bool:
     if value is _MISSING or other is _MISSING:
         return False
     numbers = (int, float)
     alike = isinstance(value, bool) == isinstance(other, bool) and (
         type(value) is type(other) or (isinstance(value, numbers) and isinstance(other, numbers))
     )
-    match operator:
-        case "==":
-            return bool(alike and value == other)
-        case "!=":
-            return not (alike and value == other)
-        case _ if not alike or not isinstance(value, str | int | float):
-            return False
-        case "<":
-            return bool(value < other)
-        case "<=":
-            return bool(value <= other)
-        case ">":
-            return bool(value > other)
-        case _:
-            return bool(value >= other)
+    if comparison in {"==", "!="}:
+        return bool(alike and value == other) is (comparison == "==")
+    return bool(alike and isinstance(value, str | int | float) and _ORDER[comparison](value, other))

@@ -1,14 +1,86 @@
-"""Parses a schema into a tree of typed nodes."""
+"""Parses a schema into a tree of typed nodes, and walks its keywords and field paths."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from picokube.schema.errors import Path, SchemaRejected
+from picokube.schema.errors import Path, SchemaRejected, UnknownField
 from picokube.schema.formats import checked_format
+
+UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
+_KNOWN: Final = frozenset(
+    {
+        "id", "$schema", "$ref", "description", "type", "nullable", "format", "title", "default", "maximum",
+        "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems",
+        "uniqueItems", "multipleOf", "enum", "maxProperties", "minProperties", "required", "items", "allOf", "oneOf",
+        "anyOf", "not", "properties", "additionalProperties", "patternProperties", "dependencies", "additionalItems",
+        "definitions", "externalDocs", "example", "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys",
+        "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-validations",
+    }
+)  # fmt: skip
 
 MAX_DEPTH: Final = 64
 """Maximum nesting of a schema, which limits the recursion depth of every walk over an object."""
+_SHAPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "type": str, "nullable": bool, "format": str, "pattern": str, "enum": list, "required": list,
+    "multipleOf": (int, float), "minimum": (int, float), "maximum": (int, float),
+    "exclusiveMinimum": bool, "exclusiveMaximum": bool,
+    "minLength": int, "maxLength": int, "minItems": int, "maxItems": int, "minProperties": int, "maxProperties": int,
+    "properties": dict, "items": dict, "additionalProperties": (dict, bool),
+    "allOf": list, "anyOf": list, "oneOf": list, "not": dict,
+    "x-kubernetes-int-or-string": bool, "x-kubernetes-preserve-unknown-fields": bool,
+    "x-kubernetes-embedded-resource": bool, "x-kubernetes-list-type": str, "x-kubernetes-map-type": str,
+    "x-kubernetes-list-map-keys": list, "x-kubernetes-validations": list,
+}  # fmt: skip
+_FIELD_STEP: Final = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_MEANING: Final = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "'": "'",
+    "\\": "\\",
+}
+
+
+def is_readable(schema: Mapping[str, Any]) -> bool:
+    """Whether neither the schema nor a nested schema uses unsupported keywords."""
+    if any(schema.get(keyword) is not None for keyword in UNSUPPORTED):
+        return False
+    if isinstance(schema.get("items"), list) or schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        return False
+    return all(is_readable(item) for item, _ in subschemas(schema))
+
+
+def unknown_keywords(schema: Mapping[str, Any], at: Path = ()) -> list[UnknownField]:
+    """Keywords such as const, examples and $defs, which a server drops, or rejects in strict mode."""
+    unknown = [UnknownField(path=(*at, keyword)) for keyword in schema if keyword not in _KNOWN]
+    for inner, steps in subschemas(schema):
+        unknown += unknown_keywords(inner, (*at, *steps))
+    return unknown
+
+
+def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[Any, Path]]:
+    """The schemas directly inside a schema, and their paths in it. Skips keywords whose value has the wrong type."""
+    for name, item in _of_type(schema, "properties", dict).items():
+        yield item, ("properties", name)
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for n, item in enumerate(_of_type(schema, keyword, list)):
+            yield item, (keyword, n)
+    for keyword in ("items", "additionalProperties", "not"):
+        if isinstance(schema.get(keyword), dict):
+            yield schema[keyword], (keyword,)
+
+
+def _of_type(schema: Mapping[str, Any], keyword: str, kind: type) -> Any:
+    value = schema.get(keyword)
+    return value if isinstance(value, kind) else kind()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +149,14 @@ class Node:
 
     def child(self, name: str) -> "Node | None":
         """The node of the field `name`. None if there is none."""
-        found = self.properties.get(name)
-        return found if found is not None else self.additional
+        child = self.properties.get(name)
+        return child if child is not None else self.additional
+
+    def field_name(self, prefix: str, name: str) -> str:
+        """The display name of the field `name` below `prefix`: spec.a, or spec[a] for a key of a map."""
+        if name not in self.properties:
+            return f"{prefix}[{name}]"
+        return f"{prefix}.{name}" if prefix else name
 
     def children(self) -> Iterator["Node"]:
         """The nodes of nested values, without junctions."""
@@ -114,19 +192,6 @@ def routes_to(root: Node, is_target: Callable[[Node], bool]) -> Routes:
     return routes
 
 
-_SHAPES: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "type": str, "nullable": bool, "format": str, "pattern": str, "enum": list, "required": list,
-    "multipleOf": (int, float), "minimum": (int, float), "maximum": (int, float),
-    "exclusiveMinimum": bool, "exclusiveMaximum": bool,
-    "minLength": int, "maxLength": int, "minItems": int, "maxItems": int, "minProperties": int, "maxProperties": int,
-    "properties": dict, "items": dict, "additionalProperties": (dict, bool),
-    "allOf": list, "anyOf": list, "oneOf": list, "not": dict,
-    "x-kubernetes-int-or-string": bool, "x-kubernetes-preserve-unknown-fields": bool,
-    "x-kubernetes-embedded-resource": bool, "x-kubernetes-list-type": str, "x-kubernetes-map-type": str,
-    "x-kubernetes-list-map-keys": list, "x-kubernetes-validations": list,
-}  # fmt: skip
-
-
 def mistyped_keywords(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The keywords of a schema whose values have the wrong JSON type, and the expected type."""
     for keyword, expected in _SHAPES.items():
@@ -144,8 +209,8 @@ def _read(schema: Mapping[str, Any], at: Path, *, as_written: bool) -> Node:
     if len(at) > 2 * MAX_DEPTH:
         raise SchemaRejected(f"the schema nests deeper than {MAX_DEPTH} levels at {place(at[:8])}...")
     for keyword, expected in mistyped_keywords(schema):
-        found = type(schema[keyword]).__name__
-        raise SchemaRejected(f"{keyword} must be {expected}, found {found} at {place(at)}")
+        actual = type(schema[keyword]).__name__
+        raise SchemaRejected(f"{keyword} must be {expected}, found {actual} at {place(at)}")
     additional = schema.get("additionalProperties")
     items = schema.get("items")
     negated = schema.get("not")
@@ -239,3 +304,41 @@ def place(at: Path) -> str:
         text += f"[{step}]" if named or isinstance(step, int) else f".{step}"
         named = not named and step in {"properties", "definitions", "dependencies"}
     return text.removeprefix(".") or "the root"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPath:
+    text: str
+    path: Path
+
+
+def field_path(source: str, node: Node) -> FieldPath | None:
+    """The path in the notation of Kubernetes. None if it isn't in the schema of `node`."""
+    text, path, at = "", [], 0
+    current: Node | None = node
+    while at < len(source):
+        match = _FIELD_STEP.match(source, at)
+        if match is None or current is None:
+            return None
+        at = match.end()
+        name = match[1] if match[1] is not None else _unescaped(match[2])
+        if name is None:
+            return None
+        if current.properties:
+            current = current.properties.get(name)
+            text += f".{name}"
+            if current is None:
+                return None
+        elif current.has_additional:
+            current = current.additional
+            text += f"[{name}]"
+        else:
+            return None
+        path.append(name)
+    return FieldPath(text.removeprefix("."), tuple(path)) if path else None
+
+
+def _unescaped(text: str) -> str | None:
+    if any(match not in _MEANING for match in _ESCAPE.findall(text)):
+        return None
+    return _ESCAPE.sub(lambda match: _MEANING[match[1]], text)

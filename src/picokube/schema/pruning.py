@@ -1,34 +1,36 @@
-"""Drops fields that the schema doesn't specify, and reports them."""
+"""Drops fields that the schema doesn't specify, drops nulls and applies defaults."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from picokube.schema.errors import Path
-from picokube.schema.node import Node
-from picokube.schema.object_meta import OBJECT_META
+from picokube.schema.errors import UnknownField
+from picokube.schema.node import Node, Routes, routes_to
 
+_ANY: Final = Node()
+_TEXTS: Final = Node(type="object", additional=_ANY, has_additional=True)
+_OPEN: Final = Node(type="object", preserves_unknown=True)
 _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 _EMPTY: Final[tuple[object, ...]] = (None, "", 0, False, [], {})
 _NONE: Final[dict[str, Any]] = {}
+_Link = tuple[int, Any] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownField:
-    """A field that was dropped because the schema doesn't specify it."""
+def _object_node(names: str, **others: Node) -> Node:
+    fields: Mapping[str, Node] = {**dict.fromkeys(names.split(), _ANY), **others}
+    return Node(type="object", properties=fields)
 
-    path: Path
 
-    @property
-    def field(self) -> str:
-        """The field path as in errors of fieldValidation=Strict: spec.steps[0].foo."""
-        return "".join(
-            f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path
-        ).removeprefix(".")
-
-    @property
-    def message(self) -> str:
-        return f'unknown field "{self.field}"'
+_OWNER: Final = _object_node("apiVersion kind name uid controller blockOwnerDeletion")
+_MANAGED: Final = _object_node("manager operation apiVersion time fieldsType subresource", fieldsV1=_OPEN)
+_OBJECT_META: Final = _object_node(
+    "name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp "
+    "deletionGracePeriodSeconds finalizers",
+    labels=_TEXTS,
+    annotations=_TEXTS,
+    ownerReferences=Node(type="array", items=_OWNER),
+    managedFields=Node(type="array", items=_MANAGED),
+)
 
 
 @dataclass(slots=True)
@@ -150,7 +152,7 @@ def _metadata(value: Any, dropped: _DroppedFields) -> Any:
     if type(value) is not dict:
         return deep_copy(value)
     since = len(dropped.unknown)
-    kept = _object(value, OBJECT_META, dropped, embedded=False)
+    kept = _object(value, _OBJECT_META, dropped, embedded=False)
     dropped.inside("metadata", since)
     return {name: item for name, item in kept.items() if item not in _EMPTY}
 
@@ -180,9 +182,6 @@ def _without_schema(values: list[Any], dropped: _DroppedFields) -> list[Any]:
     return root
 
 
-_Link = tuple[int, Any] | None
-
-
 def _followed(link: "_Link") -> Iterator[int]:
     while link is not None:
         n, link = link
@@ -202,3 +201,55 @@ def deep_copy(value: Any) -> Any:
                 each[key] = inner.copy()
                 left.append(each[key])
     return root
+
+
+def drop_nulls(value: Any, node: Node) -> None:
+    """Remove null fields that are not nullable and have no default."""
+    if isinstance(value, dict):
+        dropped = []
+        for name, item in value.items():
+            if (child := node.child(name)) is None:
+                continue
+            if item is None and not child.nullable and child.default is None:
+                dropped.append(name)
+            elif type(item) is dict or type(item) is list:
+                drop_nulls(item, child)
+        for name in dropped:
+            del value[name]
+    elif isinstance(value, list) and node.items is not None:
+        for item in value:
+            if type(item) is dict or type(item) is list:
+                drop_nulls(item, node.items)
+
+
+def default_routes(node: Node) -> Routes:
+    """The routes to nodes with a default."""
+    return routes_to(node, lambda item: item.default is not None)
+
+
+def apply_defaults(value: Any, node: Node, defaulted: Routes, known: Any = None) -> None:
+    """Apply defaults along these routes. Skips values that are identical in a `known` value, which has them."""
+    if type(value) is dict:
+        was = known if type(known) is dict else _NONE
+        for name, child in defaulted[node]:
+            present = value.get(name)
+            if present is None and child.default is not None and (name not in value or not child.nullable):
+                present = value[name] = deep_copy(child.default)
+            if (type(present) is dict or type(present) is list) and present is not was.get(name):
+                apply_defaults(present, child, defaulted, was.get(name))
+        if node.additional is not None and node.additional in defaulted:
+            members = [name for name in value if name not in node.properties]
+            _fill_members(value, [(name, was.get(name)) for name in members], node.additional, defaulted)
+    elif type(value) is list and node.items is not None and node.items in defaulted:
+        before = known[: len(value)] if type(known) is list else []
+        before += [None] * (len(value) - len(before))
+        _fill_members(value, enumerate(before), node.items, defaulted)
+
+
+def _fill_members(values: Any, keys: Iterable[tuple[str | int, Any]], node: Node, defaulted: Routes) -> None:
+    """Apply defaults to items or values that share a schema: only nulls are replaced."""
+    for key, known in keys:
+        if values[key] is None and not node.nullable:
+            values[key] = deep_copy(node.default)
+        if values[key] is not known:
+            apply_defaults(values[key], node, defaulted, known)

@@ -10,8 +10,7 @@ from kubekit.client.api_client import Client
 from kubekit.client.builtin import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
 from kubekit.controller.controller import Controller
 from kubekit.controller.manager import Manager
-from kubekit.controller.reconcile import DONE, Key
-from kubekit.controller.sources import owner_key
+from kubekit.controller.reconcile import DONE, Key, owner_key
 from kubekit.events.event_recorder import EventRecorder
 from kubekit.leases.lease import Elector, LeaseTiming
 

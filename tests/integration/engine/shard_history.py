@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from integration.engine.process_bed import ControllersProcess
-from kubekit.leases.assignment import shard_of
+from kubekit.leases.shard_records import shard_of
 
 _STATUS = re.compile(
     r"PATCH .*/namespaces/(?P<namespace>[^/]+)/(orchestration|tool|agent)runs/(?P<name>[^/]+)/status$"

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from picokube.nodeagent.pods.container_view import ViewRequest, container_view
-from picokube.nodeagent.pods.host_programs import HostProgram, inaccessible_parent, required_directories
-from picokube.nodeagent.supervisor import libc
+from picokube.nodeagent.pods.container_request import (
+    HostProgram,
+    ViewRequest,
+    container_view,
+    inaccessible_parent,
+    required_directories,
+)
+from picokube.nodeagent.supervisor import kernel
 from picokube.nodeagent.supervisor.container import Container
 from picokube.nodeagent.supervisor.isolation import best_isolation
 from picokube.nodeagent.supervisor.protocol import (
@@ -124,7 +129,7 @@ def test_a_start_request_is_serialized_as_json(home):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's home is closed to its own containers")
 def test_another_user_reaches_only_the_program(home, monkeypatch):
     """Without write access and capabilities; volumes are mounted at their paths."""
-    libc.load()
+    kernel.load_libc()
     isolation = best_isolation()
     if not isolation.has_mounts:
         pytest.skip("this machine allows no mount namespaces")

@@ -28,8 +28,7 @@ from jangar.domain.job_execution.observation import (
     WorkRejected,
 )
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
-from kubekit.cache.indexers import label_index
-from kubekit.cache.object_cache import Cache, Cached
+from kubekit.cache.object_cache import Cache, Cached, label_index
 from support.builders import NOON, at
 
 RUN = {"apiVersion": "orchestration.proompteng.ai/v1alpha1", "kind": "OrchestrationRun", "controller": True}

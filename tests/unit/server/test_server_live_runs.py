@@ -7,8 +7,8 @@ import orjson
 
 from jangar.server import live_runs
 from jangar.server.live_runs import LiveRuns
-from kubekit.cache.cached_object import Cached
 from kubekit.cache.namespaces import Namespaces
+from kubekit.cache.object_cache import Cached
 
 
 def run(name, version, phase="Running", retry_of=None):

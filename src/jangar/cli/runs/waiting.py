@@ -10,9 +10,8 @@ from jangar.cli.exit_codes import ExitCode
 from kubekit.client.errors import Expired, is_transient
 
 if TYPE_CHECKING:
-    from kubekit.client.api_client import Client, Obj
+    from kubekit.client.api_client import Client, Obj, WatchKind
     from kubekit.client.resource import Resource
-    from kubekit.client.watch import WatchKind
 
 WATCH_SECONDS: Final = 300.0
 AGAIN_SECONDS: Final = 0.5

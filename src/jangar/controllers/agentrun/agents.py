@@ -26,12 +26,10 @@ from jangar.controllers.watch_predicates import (
     telling_pod,
     watch_all,
 )
-from kubekit.cache.indexers import Indexer
 from kubekit.cache.informer import Change, Informer
-from kubekit.cache.object_cache import Cached
+from kubekit.cache.object_cache import Cached, Indexer
 from kubekit.controller.controller import Controller
-from kubekit.controller.reconcile import DONE, Key, Reconciler, Result
-from kubekit.controller.sources import own_key, owner_key
+from kubekit.controller.reconcile import DONE, Key, Reconciler, Result, own_key, owner_key
 
 OPEN = "open"
 """Index: AgentRuns that have not started yet, by namespace."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from jangar.store.history import History
 from jangar.store.rows import EventRow
-from kubekit.events.event_values import RepeatedEvent
+from kubekit.events.event_recorder import RepeatedEvent
 
 SECONDS: Final = 5.0
 MAX_COUNT: Final = 10_000

@@ -25,14 +25,13 @@ from jangar.domain.times import parse_rfc3339
 from jangar.store.errors import Refused, StoreError
 from jangar.store.history import History
 from jangar.store.rows import Before, Ended, Known
-from kubekit.cache.indexers import OWNER_UID
 from kubekit.cache.informer import Change, Informer
-from kubekit.cache.object_cache import Cached
+from kubekit.cache.object_cache import OWNER_UID, Cached
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import CONFIG_MAPS
 from kubekit.client.errors import ApiError, NotFound
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.reconcile import Key
+from kubekit.controller.workqueue import Backoff
 from kubekit.events.event_recorder import EventRecorder
 
 log = logging.getLogger(__name__)

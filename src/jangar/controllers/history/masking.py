@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kubekit.redaction.redactor import Redactor
+from kubekit.redaction import Redactor
 
 
 class SecretReference(NamedTuple):

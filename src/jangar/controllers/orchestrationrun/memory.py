@@ -12,9 +12,8 @@ from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefus
 from jangar.domain.orchestration.plan import Plan
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.status_document import step_document
-from kubekit.cache.indexers import OWNER_UID
 from kubekit.cache.informer import Change
-from kubekit.cache.object_cache import Cache, Cached
+from kubekit.cache.object_cache import OWNER_UID, Cache, Cached
 
 MAX_ENDED: Final = 256
 """Ended runs that are remembered: thousands stay until their retention is over, and few are looked at again."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from kubekit.sqlite_space import release_pages
+from kubekit.private_files import release_pages
 from picokube.apiserver.storage.schema import MEMORY, FileLock, check, connect, damaged, prepare
 from picokube.apiserver.storage.store import Event, EventType, Key, Stored
 

@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-from kubekit.sqlite_space import create_private, enable_shrinking
+from kubekit.private_files import create_private, enable_shrinking
 from picokube.apiserver.storage.errors import CannotOpen, Corrupt, InUse, WrongSchema
 
 MEMORY = ":memory:"

@@ -1,27 +1,99 @@
-"""Reconciles Jobs: observes, plans, acts and writes the status. Deletes Jobs whose TTL has expired."""
+"""Reconciles Jobs: plans, creates and deletes pods, writes the status, and deletes Jobs whose TTL has expired."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+import hashlib
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime, timedelta
+from itertools import count
 
-from kubekit.cache.indexers import OWNER_UID
-from kubekit.cache.object_cache import Cache, Cached, Change
+import orjson
+
+from kubekit.cache.object_cache import OWNER_UID, Cache, Cached, Change
 from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import JOBS, PODS
 from kubekit.client.errors import AlreadyExists, Forbidden, Invalid
 from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.events.event_recorder import EventRecorder
-from picokube.nodeagent.jobs.job_plan import JobPlan, plan_job
-from picokube.nodeagent.jobs.job_pods import build_pod, pod_names
-from picokube.nodeagent.jobs.job_state import TRACKING, UNCOUNTED, expires_at, is_finished, summarize_pod
+from kubekit.metadata import controller_reference, is_controlled_by
+from picokube.nodeagent.jobs.job_plan import (
+    INDEX,
+    TRACKING,
+    UNCOUNTED,
+    JobPlan,
+    expires_at,
+    is_finished,
+    plan_job,
+    summarize_pod,
+)
 from picokube.nodeagent.lifecycle_events import job_changed, pod_created, pod_not_created
-from picokube.nodeagent.slots import Slots
-from picokube.nodeagent.writes import Writer
+from picokube.nodeagent.node import Slots
+from picokube.nodeagent.object_writes import Writer
 
+VARIABLE = "JOB_COMPLETION_INDEX"
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+_MAX_BASE_LENGTH = 63 - _SUFFIX_LENGTH - 1
 _UNCOUNTED = f'"{UNCOUNTED}"'.encode()
 STATUS_DELAY = timedelta(milliseconds=200)
 """Delay of status writes that aren't urgent: a Job that finishes sooner needs one write."""
+
+
+def pod_names(job: Obj, used: Container[str], index: int | None = None) -> Iterator[str]:
+    """Names for the next pods. They depend only on the state of the Job, so a repeated create can't add a pod."""
+    status = job.get("status") or {}
+    first = int(status.get("succeeded") or 0) + int(status.get("failed") or 0)
+    ending = "" if index is None else f"-{index}"
+    base = job["metadata"]["name"][: _MAX_BASE_LENGTH - len(ending)].rstrip("-.") + ending
+    for number in count(first):
+        name = f"{base}-{_suffix(job['metadata']['uid'] + ending, number)}"
+        if name not in used:
+            yield name
+
+
+def build_pod(job: Obj, name: str, *, node: str = "", index: int | None = None) -> Obj:
+    meta, template = job["metadata"], orjson.loads(orjson.dumps(job["spec"]["template"]))
+    template_meta = template.get("metadata") or {}
+    finalizers = [finalizer for finalizer in template_meta.get("finalizers") or () if finalizer != TRACKING]
+    owner = controller_reference("batch/v1", "Job", meta["name"], meta["uid"])
+    pod: Obj = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "generateName": f"{meta['name']}-",
+            "namespace": meta["namespace"],
+            "labels": template_meta.get("labels") or {},
+            "annotations": template_meta.get("annotations") or {},
+            "finalizers": [*finalizers, TRACKING],
+            "ownerReferences": [owner],
+        },
+        "spec": template["spec"],
+    }
+    if node and not pod["spec"].get("nodeName"):
+        pod["spec"]["nodeName"] = node
+    if index is not None:
+        _set_index(pod, meta["name"], index)
+    return pod
+
+
+def _set_index(pod: Obj, job_name: str, index: int) -> None:
+    """Set the completion index as annotation, label, host name and environment variable."""
+    meta, spec = pod["metadata"], pod["spec"]
+    meta["generateName"] = f"{job_name}-{index}-"
+    for kind in ("annotations", "labels"):
+        meta[kind] = {**meta[kind], INDEX: str(index)}
+    spec.setdefault("hostname", f"{job_name}-{index}")
+    source = {"fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.labels['{INDEX}']"}}
+    for container in [*(spec.get("initContainers") or ()), *spec["containers"]]:
+        env = container.setdefault("env", [])
+        if all(item["name"] != VARIABLE for item in env):
+            env.append({"name": VARIABLE, "valueFrom": source})
+
+
+def _suffix(uid: str, number: int) -> str:
+    value = int.from_bytes(hashlib.sha256(f"{uid}/{number}".encode()).digest()[:8], "big")
+    return "".join(_ALPHABET[value // len(_ALPHABET) ** n % len(_ALPHABET)] for n in range(_SUFFIX_LENGTH))
 
 
 class JobController:
@@ -119,7 +191,7 @@ class JobController:
                     existing = await self._pod_writer.get(
                         pod["metadata"]["namespace"], pod["metadata"]["name"]
                     )
-                    if existing is not None and _is_controlled_by(existing, job):
+                    if existing is not None and is_controlled_by(existing, job["metadata"]["uid"]):
                         self._pods.record_write(existing)
                         return
                     continue
@@ -186,8 +258,3 @@ def _fits_any_node(job: Obj) -> bool:
     return not any(
         spec.get(name) for name in ("nodeSelector", "schedulingGates", "affinity", "nodeName")
     ) and (spec.get("schedulerName", "default-scheduler") == "default-scheduler")
-
-
-def _is_controlled_by(pod: Obj, job: Obj) -> bool:
-    owners = pod["metadata"].get("ownerReferences") or ()
-    return any(owner["uid"] == job["metadata"]["uid"] and owner.get("controller") for owner in owners)

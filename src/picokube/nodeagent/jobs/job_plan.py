@@ -5,28 +5,168 @@ finalizer is removed, then it is counted. A crash at any point neither double-co
 of a Job counts pods directly, because later passes only remove finalizers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import find, is_true, with_condition
-from picokube.nodeagent.jobs.indexes import format_indexes, next_indexes, parse_indexes
-from picokube.nodeagent.jobs.job_state import (
-    PodSummary,
-    exceeds_restart_limit,
-    is_failed,
-    is_finished,
-    is_indexed,
-    is_suspended,
-    next_pod_at,
-)
+from kubekit.metadata import find_condition, has_condition, is_condition_true, with_condition
+from kubekit.times import parse_rfc3339, rfc3339_seconds
+from picokube.nodeagent.object_writes import TERMINAL_PHASES
 
+INDEX = "batch.kubernetes.io/job-completion-index"
+"""Annotation and label with the index of a pod."""
 Obj = dict[str, Any]
-
+TRACKING = "batch.kubernetes.io/job-tracking"
+UNCOUNTED = "node-agent/uncounted"
+"""Annotation of a pod that is stopping, doesn't count as failed, and isn't deleted yet."""
+FIRST_BACKOFF = timedelta(seconds=10)
+MAX_BACKOFF = timedelta(minutes=10)
 MAX_PODS_AT_ONCE = 500
 UNSUPPORTED = ("podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes")
+_KEEP_IF_EMPTY = ("ready", "terminating", "uncountedTerminatedPods")
+
+
+def parse_indexes(text: str | None) -> set[int]:
+    indexes: set[int] = set()
+    for part in (text or "").split(","):
+        first, _, last = part.partition("-")
+        if first:
+            indexes.update(range(int(first), int(last or first) + 1))
+    return indexes
+
+
+def format_indexes(indexes: Iterable[int]) -> str:
+    """Consecutive indexes as a range: `0,2-3,5-7`."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and runs[-1][1] == index - 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def next_indexes(completions: int, used: Container[int], limit: int) -> tuple[int, ...]:
+    """Up to `limit` of the lowest unused indexes."""
+    return tuple(islice((index for index in range(completions) if index not in used), limit))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSummary:
+    """What the Job controller needs to know about a pod."""
+
+    name: str
+    uid: str
+    phase: str
+    created: str
+    is_deleted: bool
+    is_tracked: bool
+    is_ready: bool
+    restarts: int
+    finished_at: datetime
+    index: int | None = None
+    """Completion index of the pod, if the Job is Indexed."""
+
+    @property
+    def is_active(self) -> bool:
+        return self.phase not in TERMINAL_PHASES and not self.is_deleted
+
+    @property
+    def is_terminating(self) -> bool:
+        return self.phase not in TERMINAL_PHASES and self.is_deleted
+
+
+def summarize_pod(pod: Obj) -> PodSummary:
+    meta, status = pod["metadata"], pod.get("status") or {}
+    statuses = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    return PodSummary(
+        name=meta["name"],
+        uid=meta["uid"],
+        phase=status.get("phase", "Pending"),
+        created=meta.get("creationTimestamp", ""),
+        is_deleted=bool(meta.get("deletionTimestamp")),
+        is_tracked=TRACKING in (meta.get("finalizers") or ()),
+        is_ready=is_condition_true(status.get("conditions"), "Ready"),
+        restarts=sum(item.get("restartCount", 0) for item in statuses),
+        finished_at=_finished_at(meta, status),
+        index=_index((meta.get("annotations") or {}).get(INDEX)),
+    )
+
+
+def _index(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _finished_at(meta: Obj, status: Obj) -> datetime:
+    ends = [
+        ((container_status.get("state") or {}).get("terminated") or {}).get("finishedAt")
+        for container_status in status.get("containerStatuses") or ()
+    ]
+    if ends and all(ends):
+        return max(parse_rfc3339(end) for end in ends if end)
+    ready = find_condition(status.get("conditions"), "Ready")
+    if ready is not None and ready.get("status") == "False" and ready.get("lastTransitionTime"):
+        return parse_rfc3339(ready["lastTransitionTime"])
+    if deleted := meta.get("deletionTimestamp"):
+        return parse_rfc3339(deleted) - timedelta(seconds=meta.get("deletionGracePeriodSeconds") or 0)
+    return parse_rfc3339(meta["creationTimestamp"])
+
+
+def is_failed(job: Obj, pod: PodSummary) -> bool:
+    """Whether a pod counts as failed. A terminating pod does, unless `podReplacementPolicy` is Failed."""
+    if pod.phase == "Failed":
+        return True
+    if job["spec"].get("podReplacementPolicy") == "Failed":
+        return False
+    return pod.is_terminating
+
+
+def is_finished(job: Obj) -> bool:
+    return has_condition(job, "Complete") or has_condition(job, "Failed")
+
+
+def expires_at(job: Obj) -> datetime | None:
+    """When `ttlSecondsAfterFinished` ends. None for an unfinished Job or one without a TTL."""
+    seconds = job["spec"].get("ttlSecondsAfterFinished")
+    if seconds is None:
+        return None
+    for condition in (job.get("status") or {}).get("conditions") or ():
+        if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
+            return parse_rfc3339(condition["lastTransitionTime"]) + timedelta(seconds=seconds)
+    return None
+
+
+def is_indexed(job: Obj) -> bool:
+    return bool(job["spec"].get("completionMode") == "Indexed")
+
+
+def is_suspended(job: Obj) -> bool:
+    return bool(job["spec"].get("suspend"))
+
+
+def next_pod_at(job: Obj, pods: Sequence[PodSummary]) -> datetime | None:
+    """When the backoff ends that doubles with each failure since the last success. None without failures."""
+    succeeded = [pod.finished_at for pod in pods if pod.phase == "Succeeded"]
+    failed = [
+        pod.finished_at
+        for pod in pods
+        if is_failed(job, pod) and (not succeeded or pod.finished_at > max(succeeded))
+    ]
+    if not failed:
+        return None
+    backoff = min(FIRST_BACKOFF * (1 << min(len(failed) - 1, 10)), MAX_BACKOFF)
+    return max(failed) + backoff
+
+
+def exceeds_restart_limit(job: Obj, pods: Sequence[PodSummary]) -> bool:
+    """Whether container restarts exceed `backoffLimit`; they count with `restartPolicy: OnFailure`."""
+    if job["spec"]["template"]["spec"].get("restartPolicy") != "OnFailure":
+        return False
+    restarts = sum(pod.restarts for pod in pods if pod.phase not in TERMINAL_PHASES)
+    limit = job["spec"].get("backoffLimit", 6)
+    return restarts > 0 if limit == 0 else restarts >= limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,13 +273,15 @@ class _Planner:
 
     def _first_start(self) -> str:
         """Now, or the creation of the first pod if a crash prevented the first status write."""
-        return min([timestamps.format_time(self._now), *(pod.created for pod in self._pods if pod.created)])
+        return min([rfc3339_seconds(self._now), *(pod.created for pod in self._pods if pod.created)])
 
     def _verdict(self) -> _Verdict | None:
         conditions = self._old.get("conditions")
-        if is_true(conditions, "SuccessCriteriaMet"):
+        if is_condition_true(conditions, "SuccessCriteriaMet"):
             return _success_verdict()
-        if (target := find(conditions, "FailureTarget")) is not None and target.get("status") == "True":
+        if (target := find_condition(conditions, "FailureTarget")) is not None and target.get(
+            "status"
+        ) == "True":
             return _Verdict(kind="Failed", reason=target.get("reason", ""), message=target.get("message", ""))
         if unsupported := next((name for name in UNSUPPORTED if self._spec.get(name) is not None), None):
             message = f"spec.{unsupported} is not supported when Jobs run as local processes"
@@ -150,7 +292,7 @@ class _Planner:
         deadline = self._spec.get("activeDeadlineSeconds")
         if deadline is None or is_suspended(self._job) or self._start_time is None:
             return None
-        end = timestamps.parse_time(self._start_time) + timedelta(seconds=deadline)
+        end = parse_rfc3339(self._start_time) + timedelta(seconds=deadline)
         if self._now >= end:
             message = "Job was active longer than specified deadline"
             return _Verdict(kind="Failed", reason="DeadlineExceeded", message=message)
@@ -209,7 +351,7 @@ class _Planner:
             status.setdefault("startTime", self._first_start())
             status |= {"succeeded": self._succeeded, "failed": self._failed, "uncountedTerminatedPods": {}}
             if verdict is not None and verdict.kind == "Complete":
-                status["completionTime"] = timestamps.format_time(self._now)
+                status["completionTime"] = rfc3339_seconds(self._now)
             release = [pod for pod in self._pods if pod.is_tracked]
         else:
             release = self._count(status, present)
@@ -260,20 +402,17 @@ class _Planner:
             return with_condition(
                 conditions, self._condition("Suspended", "True", "JobSuspended", "Job suspended")
             )
-        if is_true(conditions, "Suspended"):
-            status["startTime"] = timestamps.format_time(self._now)
+        if is_condition_true(conditions, "Suspended"):
+            status["startTime"] = rfc3339_seconds(self._now)
             return with_condition(
                 conditions, self._condition("Suspended", "False", "JobResumed", "Job resumed")
             )
         return conditions
 
     def _condition(self, kind: str, state: str, reason: str, message: str) -> Obj:
-        now = timestamps.format_time(self._now)
+        now = rfc3339_seconds(self._now)
         times = {"lastProbeTime": now, "lastTransitionTime": now}
         return {"type": kind, "status": state, "reason": reason, "message": message, **times}
-
-
-_KEEP_IF_EMPTY = ("ready", "terminating", "uncountedTerminatedPods")
 
 
 def _success_verdict() -> _Verdict:

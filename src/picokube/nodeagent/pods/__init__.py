@@ -1,1 +1,1 @@
-"""Pods as local processes: what they may ask for, what their containers get, and what becomes of them."""
+"""Runs pods as local processes: validates, plans, starts and stops their containers, and reports their status."""

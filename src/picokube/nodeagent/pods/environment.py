@@ -1,16 +1,25 @@
-"""Builds the environment of a container: inherited variables, `envFrom` and `env`. Pure; `find` looks up objects."""
+"""Builds the environment of a container: inherited variables, `envFrom`, `env`, field references and `$(NAME)`.
+
+Pure; `find` looks up objects.
+"""
 
 import base64
+import os
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from decimal import ROUND_CEILING, Decimal
+from typing import Any, Final
 
-from picokube.nodeagent.pods.expansion import expand_variables
-from picokube.nodeagent.pods.pod_fields import UnknownField, pod_field, resource_field
+from kubekit.quantities import parse_quantity
 
+MAX_EXPANDED: Final = 1024 * 1024
+"""Characters: variables that refer to each other can grow exponentially. Linux limits an argument to 128 KiB."""
 Obj = Mapping[str, Any]
+ADDRESS = "127.0.0.1"
+"""Processes share the network of the host."""
+_KEY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 Find = Callable[[str, str], Obj | None]
 """Looks up an object in the pod's namespace by kind and name. None if it doesn't exist."""
-
 INHERITED = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
@@ -18,6 +27,93 @@ INHERITED = (
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
 )
 """Variables that containers inherit from the agent. They are passed to processes and never stored in an object."""
+
+
+class ExpansionTooLarge(ValueError):
+    """An expanded text exceeds MAX_EXPANDED."""
+
+
+def expand_variables(text: str, values: Mapping[str, str]) -> str:
+    """Replace references to known variables. Unknown references are kept; `$$` becomes `$`."""
+    # Not a regular expression: with hundreds of thousands of references it is too slow.
+    parts = []
+    position = size = 0
+    last_end = text.rfind(")")
+    while (dollar := text.find("$", position)) >= 0:
+        parts.append(text[position:dollar])
+        position = dollar + 2
+        match text[dollar + 1 : position]:
+            case "$":
+                parts.append("$")
+            case "(" if position <= last_end:
+                end = text.index(")", position)
+                parts.append(values.get(text[position:end], text[dollar : end + 1]))
+                position = end + 1
+                size += len(parts[-1])
+                if size > MAX_EXPANDED:
+                    raise ExpansionTooLarge(
+                        f"expanding $({text[dollar + 2 : end][:64]}) exceeds {MAX_EXPANDED} characters"
+                    )
+            case _:
+                parts.append("$")
+                position = dollar + 1
+    return "".join([*parts, text[position:]])
+
+
+class UnknownField(ValueError):
+    """A field that is not supported in process mode."""
+
+
+def pod_field(pod: Obj, path: str) -> str:
+    meta, spec = pod["metadata"], pod["spec"]
+    if match := _KEY.fullmatch(path):
+        return str((meta.get(match[1]) or {}).get(match[2], ""))
+    match path:
+        case "metadata.name" | "metadata.namespace" | "metadata.uid":
+            return str(meta[path.removeprefix("metadata.")])
+        case "metadata.labels" | "metadata.annotations":
+            values = meta.get(path.removeprefix("metadata.")) or {}
+            return "\n".join(f'{key}="{_escape(value)}"' for key, value in sorted(values.items()))
+        case "spec.nodeName" | "spec.serviceAccountName":
+            return str(spec.get(path.removeprefix("spec."), ""))
+        case "status.hostIP" | "status.podIP" | "status.hostIPs" | "status.podIPs":
+            return ADDRESS
+        case _:
+            raise UnknownField(f"fieldPath {path} is not supported in process mode")
+
+
+def resource_field(container: Obj, reference: Obj) -> str:
+    """A limit or request of a container. The default limit is the capacity of the host."""
+    section, _, name = reference["resource"].partition(".")
+    resources = container.get("resources") or {}
+    value = (resources.get(section) or {}).get(name)
+    if value is None and section == "requests":
+        value = (resources.get("limits") or {}).get(name)
+    if value is None:
+        value = _host_capacity(name) if section == "limits" else "0"
+    divisor = _quantity(str(reference.get("divisor") or "1")) or Decimal(1)
+    return str((_quantity(str(value)) / divisor).to_integral_value(ROUND_CEILING))
+
+
+def _quantity(text: str) -> Decimal:
+    value = parse_quantity(text)
+    if value is None:
+        raise UnknownField(f"{text!r} is not a valid quantity")
+    return value
+
+
+def _host_capacity(name: str) -> str:
+    match name:
+        case "cpu":
+            return str(os.cpu_count() or 1)
+        case "memory":
+            return str(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        case _:
+            return "0"
+
+
+def _escape(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 class ConfigProblem(Exception):

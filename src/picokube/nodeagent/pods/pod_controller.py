@@ -2,9 +2,12 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from kubekit.cache.object_cache import Cache, Change
 from kubekit.client.api_client import Client, Obj
@@ -13,35 +16,36 @@ from kubekit.client.errors import NotFound
 from kubekit.controller.evaluation import evaluated
 from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import TERMINAL_PHASES
+from kubekit.times import parse_rfc3339, rfc3339_seconds
+from picokube.nodeagent.data_directory import AgentPaths
 from picokube.nodeagent.lifecycle_events import (
     EventDeduplicator,
     containers_backing_off,
     containers_started,
     containers_stopping,
 )
-from picokube.nodeagent.pods.api_access import ApiAccess
+from picokube.nodeagent.object_writes import TERMINAL_PHASES, Writer
 from picokube.nodeagent.pods.container_request import (
     ContainerContext,
+    container_named,
     container_start_request,
     references,
     request_size,
 )
-from picokube.nodeagent.pods.environment import ConfigProblem
-from picokube.nodeagent.pods.expansion import ExpansionTooLarge
-from picokube.nodeagent.pods.known_runs import known_runs
-from picokube.nodeagent.pods.pod_plan import DEFAULT_GRACE, PodPlan, latest_runs, plan_pod
+from picokube.nodeagent.pods.environment import ConfigProblem, ExpansionTooLarge
+from picokube.nodeagent.pods.pod_plan import DEFAULT_GRACE, PodPlan, known_runs, latest_runs, plan_pod
 from picokube.nodeagent.pods.pod_status import PodObservation, Waiting, is_same, pod_status
-from picokube.nodeagent.pods.process_mode import ProcessMode
-from picokube.nodeagent.pods.spec_checks import unsupported_fields
-from picokube.nodeagent.pods.termination_message import termination_message
+from picokube.nodeagent.pods.process_mode import ProcessMode, unsupported_fields
+from picokube.nodeagent.pods.volume_files import ApiAccess
+from picokube.nodeagent.supervisor.cri_log import log_path, previous_path
 from picokube.nodeagent.supervisor.protocol import Run, RunKey
 from picokube.nodeagent.supervisor_link import StartRefused, SupervisorGone, SupervisorLink
-from picokube.nodeagent.writes import Writer
 
+MAX_MESSAGE_LENGTH = 4096
+MAX_LOG = 2048
+MAX_LOG_LINES = 80
+_HEADER_FIELDS = 3
 log = logging.getLogger("picokube.nodeagent")
-
 STOPPING_STATUS_DELAY = timedelta(seconds=1)
 """Delay of the status of a stopping pod: most end sooner, and the deletion timestamp already shows it."""
 RUNNING_STATUS_DELAY = timedelta(milliseconds=100)
@@ -53,6 +57,37 @@ _RESOURCES = {
     "Secret": SECRETS,
     "PersistentVolumeClaim": PERSISTENT_VOLUME_CLAIMS,
 }
+
+
+def termination_message(pod: Mapping[str, Any], run: Run, paths: AgentPaths, *, is_latest: bool) -> str:
+    key = run.key
+    message = _read_tail(paths.termination(key.pod, key.container, key.restart), MAX_MESSAGE_LENGTH)
+    if message:
+        return message.decode(errors="replace")
+    policy = container_named(pod, key.container).get("terminationMessagePolicy")
+    if policy != "FallbackToLogsOnError" or run.code == 0:
+        return ""
+    path = log_path(paths.logs, key.pod, key.container)
+    lines = _read_tail(path if is_latest else previous_path(path), 2 * MAX_LOG).split(b"\n")[
+        -MAX_LOG_LINES - 1 :
+    ]
+    return b"\n".join(_text(line) for line in lines)[-MAX_LOG:].decode(errors="replace")
+
+
+def _text(line: bytes) -> bytes:
+    """The line without timestamp, stream and tag."""
+    parts = line.split(b" ", _HEADER_FIELDS)
+    return parts[_HEADER_FIELDS] if len(parts) > _HEADER_FIELDS else b""
+
+
+def _read_tail(path: Path, max_bytes: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(size - max_bytes, 0))
+            return file.read(max_bytes)
+    except OSError:
+        return b""
 
 
 class PodController:
@@ -222,7 +257,7 @@ class PodController:
             if delay > 0:
                 return delay
         elif not plan.is_over and not is_waiting:
-            started_at = datetime.fromisoformat(status["startTime"])
+            started_at = parse_rfc3339(status["startTime"])
             runs = self._link.runs_of(pod["metadata"]["uid"])
             if runs:
                 started_at = datetime.fromtimestamp(max(run.started_at for run in runs), started_at.tzinfo)
@@ -246,7 +281,7 @@ class PodController:
         grace = timedelta(seconds=spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE))
         deleted = {
             **pod,
-            "metadata": {**meta, "deletionTimestamp": timestamps.format_time(self._now() + grace)},
+            "metadata": {**meta, "deletionTimestamp": rfc3339_seconds(self._now() + grace)},
         }
         for stop in self._plan(deleted).stop:
             self._link.stop(stop.key, stop.grace)
@@ -268,6 +303,6 @@ def _stopping_since(pod: Obj) -> datetime:
     meta = pod["metadata"]
     if not meta.get("deletionTimestamp"):
         return datetime.min.replace(tzinfo=UTC)
-    return timestamps.parse_time(meta["deletionTimestamp"]) - timedelta(
+    return parse_rfc3339(meta["deletionTimestamp"]) - timedelta(
         seconds=meta.get("deletionGracePeriodSeconds") or 0
     )

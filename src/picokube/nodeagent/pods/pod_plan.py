@@ -5,18 +5,51 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import TERMINAL_PHASES
+from kubekit.times import from_epoch, parse_rfc3339
+from picokube.nodeagent.object_writes import TERMINAL_PHASES
 from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
+PREFIX = "process://"
+RECORDS_LOST = "RecordsLost"
 Obj = Mapping[str, Any]
-
 FIRST_BACKOFF = timedelta(seconds=10)
 MAX_BACKOFF = timedelta(minutes=5)
 BACKOFF_RESET = timedelta(minutes=10)
 """A container that ran for this long restarts without backoff."""
 DEFAULT_GRACE = 30
 UNSUPPORTED_FIELD = "UnsupportedField"
+
+
+def known_runs(pod: Mapping[str, Any], runs: Sequence[Run], *, now: datetime) -> list[Run]:
+    """The supervisor's runs, and a lost run for each start that only the status records."""
+    status = pod.get("status") or {}
+    recorded = {run.key for run in runs}
+    all_runs = list(runs)
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for container_status in status.get(group) or ():
+            key = _parse_container_id(container_status.get("containerID", ""))
+            if key is not None and key.pod == pod["metadata"]["uid"] and key not in recorded:
+                all_runs.append(_lost_run(key, now))
+    return all_runs
+
+
+def _parse_container_id(container_id: str) -> RunKey | None:
+    if not container_id.startswith(PREFIX):
+        return None
+    pod, container, restart = container_id.removeprefix(PREFIX).split("/")
+    return RunKey(pod, container, int(restart))
+
+
+def _lost_run(key: RunKey, now: datetime) -> Run:
+    return Run(
+        key=key,
+        state="lost",
+        code=137,
+        started_at=now.timestamp(),
+        finished_at=now.timestamp(),
+        reason=RECORDS_LOST,
+        message="the node agent's record of the container is missing; its exit code is unknown",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +116,7 @@ class _Planner:
         if unsupported:
             return self._stop_all("Failed", UNSUPPORTED_FIELD, "; ".join(unsupported), 0)
         if deadline := self._pod["metadata"].get("deletionTimestamp"):
-            grace = max((timestamps.parse_time(deadline) - self._now).total_seconds(), 0)
+            grace = max((parse_rfc3339(deadline) - self._now).total_seconds(), 0)
             return self._stop_all("", "", "", grace)
         if self._is_past_deadline(status):
             message = "Pod was active on the node longer than the specified deadline"
@@ -94,9 +127,9 @@ class _Planner:
         seconds = self._spec.get("activeDeadlineSeconds")
         if seconds is None or not (self._runs or status.get("startTime")):
             return False
-        starts = [timestamps.from_epoch(run.started_at) for run in self._runs.values()]
+        starts = [from_epoch(run.started_at) for run in self._runs.values()]
         if status.get("startTime"):
-            starts.append(timestamps.parse_time(status["startTime"]))
+            starts.append(parse_rfc3339(status["startTime"]))
         end = min(starts) + timedelta(seconds=seconds)
         if self._now >= end:
             return True
@@ -207,7 +240,7 @@ class _Planner:
 
 def _restart_at(run: Run) -> datetime:
     """When an ended container may restart: immediately the first time, then with exponential backoff."""
-    end = timestamps.from_epoch(run.finished_at)
+    end = from_epoch(run.finished_at)
     duration = timedelta(seconds=run.finished_at - run.started_at)
     if run.key.restart == 0 or duration >= BACKOFF_RESET:
         return end

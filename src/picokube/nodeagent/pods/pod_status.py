@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import TERMINAL_PHASES, with_condition
-from picokube.nodeagent.pods.pod_fields import ADDRESS
+from kubekit.metadata import with_condition
+from kubekit.times import from_epoch, rfc3339_seconds
+from picokube.nodeagent.object_writes import TERMINAL_PHASES
+from picokube.nodeagent.pods.environment import ADDRESS
 from picokube.nodeagent.pods.pod_plan import UNSUPPORTED_FIELD, PodPlan, is_sidecar, latest_runs
 from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
@@ -86,7 +87,7 @@ def _comparable(status: Obj) -> Obj:
 
 def _start_time(runs: Sequence[Run], now: datetime) -> str:
     first = min((run.started_at for run in runs if run.started_at), default=None)
-    return timestamps.format_time(now if first is None else timestamps.from_epoch(first))
+    return rfc3339_seconds(now if first is None else from_epoch(first))
 
 
 def _container_status(container: Obj, plan: PodPlan, observed: PodObservation, *, is_init: bool) -> Obj:
@@ -119,9 +120,11 @@ def _state(name: str, run: Run | None, plan: PodPlan, observed: PodObservation, 
             waiting = Waiting(reason="CreateContainerConfigError", message=plan.message)
         return {"waiting": _without_empty({"reason": waiting.reason, "message": waiting.message})}
     if not run.is_over:
-        return {"running": {"startedAt": timestamps.format_time(timestamps.from_epoch(run.started_at))}}
+        return {"running": {"startedAt": rfc3339_seconds(from_epoch(run.started_at))}}
     if name in plan.backing_off:
-        message = f"back-off until {timestamps.format_time(plan.backing_off[name])} restarting failed container {name}"
+        message = (
+            f"back-off until {rfc3339_seconds(plan.backing_off[name])} restarting failed container {name}"
+        )
         return {"waiting": {"reason": "CrashLoopBackOff", "message": message}}
     return {"terminated": _terminated(run, observed)}
 
@@ -146,8 +149,8 @@ def _terminated(run: Run, observed: PodObservation) -> Obj:
             "exitCode": run.code,
             "reason": run.reason or ("Completed" if run.code == 0 else "Error"),
             "message": run.message or observed.messages.get(run.key, ""),
-            "startedAt": timestamps.format_time(timestamps.from_epoch(started)),
-            "finishedAt": timestamps.format_time(timestamps.from_epoch(run.finished_at)),
+            "startedAt": rfc3339_seconds(from_epoch(started)),
+            "finishedAt": rfc3339_seconds(from_epoch(run.finished_at)),
             "containerID": f"process://{run.key.id}",
         }
     )
@@ -187,6 +190,6 @@ def _conditions(old: Obj, plan: PodPlan, mode: Obj, *, are_ready: bool, now: dat
         new_conditions.append({"type": PROCESS_MODE, "status": "True", **mode})
     conditions = list(old.get("conditions") or ())
     for condition in new_conditions:
-        new = _without_empty(condition) | {"lastTransitionTime": timestamps.format_time(now)}
+        new = _without_empty(condition) | {"lastTransitionTime": rfc3339_seconds(now)}
         conditions = with_condition(conditions, new)
     return conditions

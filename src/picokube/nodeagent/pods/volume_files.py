@@ -1,17 +1,34 @@
-"""Creates the volumes of a pod as local directories. `find` looks up the referenced objects."""
+"""Creates the volumes of a pod as local directories, including the token volume for access to the API server.
 
+Only pods that mount a token (`automountServiceAccountToken`) get access, and only if mount namespaces are available. A
+token is bound to its pod and expires with it, so it isn't renewed. `find` looks up the referenced objects.
+"""
+
+import logging
 import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from picokube.nodeagent.pods.environment import ConfigProblem, Find, contents
-from picokube.nodeagent.pods.expansion import expand_variables
-from picokube.nodeagent.pods.pod_fields import UnknownField, pod_field, resource_field
-from picokube.nodeagent.pods.spec_checks import is_token
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import CONFIG_MAPS
+from kubekit.client.errors import ApiError, NotFound
+from kubekit.client.resource import Resource
+from picokube.nodeagent.data_directory import AgentPaths
+from picokube.nodeagent.pods.environment import (
+    ConfigProblem,
+    Find,
+    UnknownField,
+    contents,
+    expand_variables,
+    pod_field,
+    resource_field,
+)
+from picokube.nodeagent.pods.process_mode import is_token
 from picokube.nodeagent.supervisor.protocol import Mount
 
 Obj = Mapping[str, Any]
@@ -20,67 +37,12 @@ _FILE_MODE = 0o644
 _SHARED_DIRECTORY = 0o777
 _GROUP_DIRECTORY = 0o2770
 _GROUP_FILE = 0o660
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentPaths:
-    """The directories and files of the agent."""
-
-    data: Path
-    shared: Path | None = None
-    """Scratch directory that other users can reach without a mount namespace. If None, it is inside `data`."""
-
-    def pod(self, uid: str) -> Path:
-        return self.data / "pods" / uid
-
-    def volume(self, uid: str, name: str) -> Path:
-        return self.pod(uid) / "volumes" / name
-
-    def claim(self, namespace: str, name: str, uid: str) -> Path:
-        return self.data / "claims" / namespace / f"{name}-{uid}"
-
-    def termination(self, uid: str, container: str, restart: int) -> Path:
-        return self.scratch / f"{uid}.{container}.{restart}"
-
-    def work(self, uid: str, container: str) -> Path:
-        return self.scratch / f"{uid}.{container}"
-
-    @property
-    def scratch(self) -> Path:
-        """Private directories and termination messages of all pods. Flat, because creating directories is slow."""
-        return self.shared or self.data / "scratch"
-
-    def tmp(self, uid: str) -> Path:
-        """The pod's /tmp. `+` is not allowed in container names."""
-        return self.scratch / f"{uid}.+tmp"
-
-    def remove_tmp(self, uid: str) -> None:
-        _remove_directory(self.tmp(uid))
-
-    def remove_scratch(self, uid: str, container: str) -> None:
-        _remove_directory(self.work(uid, container))
-        restart = 0
-        while restart == 0 or self.termination(uid, container, restart - 1).exists():
-            restart += 1
-        for number in range(restart):
-            self.termination(uid, container, number).unlink(missing_ok=True)
-
-    @property
-    def logs(self) -> Path:
-        return self.data / "pod-logs"
-
-    @property
-    def supervisor(self) -> Path:
-        return self.data / "supervisor"
-
-
-def _remove_directory(path: Path) -> None:
-    try:
-        path.rmdir()
-    except FileNotFoundError:
-        pass
-    except OSError:
-        shutil.rmtree(path, ignore_errors=True)
+log = logging.getLogger("picokube.nodeagent")
+TOKEN_SECONDS: Final = 365 * 24 * 3600
+"""The lifetime to which kube-apiserver extends such tokens."""
+ROOT_CERTIFICATE: Final = "kube-root-ca.crt"
+DEFAULT_ACCOUNT: Final = "default"
+_TOKEN_DIRECTORY = 0o755
 
 
 def make_volumes(pod: Obj, paths: AgentPaths, find: Find, *, group: int | None = None) -> dict[str, Path]:
@@ -240,3 +202,75 @@ def _fields(pod: Obj, source: Obj, mode: int) -> Iterator[tuple[str, bytes, int]
         except UnknownField as error:
             raise ConfigProblem(str(error)) from error
         yield item["path"], text.encode(), item.get("mode") or mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiAccess:
+    """Prepares the token volume and environment of pods."""
+
+    client: Client
+    paths: AgentPaths
+    server: str
+    """URL of the API server, such as `https://127.0.0.1:7447`. Empty if pods can't reach it."""
+
+    async def prepare(self, pod: Obj) -> Mapping[str, str]:
+        """Write the files of the token volume, once, and return the environment variables of the server address."""
+        spec, meta = pod["spec"], pod["metadata"]
+        name = next(
+            (volume["name"] for volume in spec.get("volumes") or () if is_token(spec, volume["name"])), None
+        )
+        if name is None or not self.server.startswith("https:"):
+            return {}
+        directory = self.paths.volume(meta["uid"], name)
+        if not (directory / "token").exists():
+            try:
+                token = await self._token(pod)
+                certificate = await self._certificate(meta["namespace"])
+            except ApiError as error:
+                log.warning(
+                    "service account token request failed; starting the pod without a token",
+                    extra={"namespace": meta["namespace"], "pod": meta["name"], "error": str(error)},
+                )
+                return {}
+            _write_files(directory, {"namespace": meta["namespace"], "ca.crt": certificate, "token": token})
+        address = urlsplit(self.server)
+        return {
+            "KUBERNETES_SERVICE_HOST": address.hostname or "",
+            "KUBERNETES_SERVICE_PORT": str(address.port or 443),
+        }
+
+    async def _token(self, pod: Obj) -> str:
+        meta = pod["metadata"]
+        account = pod["spec"].get("serviceAccountName") or DEFAULT_ACCOUNT
+        bound = {"kind": "Pod", "apiVersion": "v1", "name": meta["name"], "uid": meta["uid"]}
+        # TokenRequest is a subresource of the service account.
+        tokens = Resource("", "v1", f"serviceaccounts/{account}/token", "TokenRequest")
+        response = await self.client.create(
+            tokens,
+            {
+                "apiVersion": "authentication.k8s.io/v1",
+                "kind": "TokenRequest",
+                "metadata": {"name": account, "namespace": meta["namespace"]},
+                "spec": {"expirationSeconds": TOKEN_SECONDS, "boundObjectRef": bound},
+            },
+        )
+        token: str = response["status"]["token"]
+        return token
+
+    async def _certificate(self, namespace: str) -> str:
+        try:
+            config_map: Any = await self.client.get(CONFIG_MAPS, ROOT_CERTIFICATE, namespace)
+        except NotFound:
+            return ""
+        certificate: str = (config_map.get("data") or {}).get("ca.crt", "")
+        return certificate
+
+
+def _write_files(directory: Path, files: Mapping[str, str]) -> None:
+    """Write the files in order. The token comes last and marks the volume as complete."""
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.chmod(_TOKEN_DIRECTORY)
+    for name, text in files.items():
+        path = directory / name
+        path.write_text(text)
+        path.chmod(_FILE_MODE)

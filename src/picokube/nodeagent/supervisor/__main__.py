@@ -7,10 +7,10 @@ import socket
 import sys
 from pathlib import Path
 
-from picokube.nodeagent.supervisor import libc
+from picokube.nodeagent.supervisor import kernel
 from picokube.nodeagent.supervisor.daemon import Daemon, log
 from picokube.nodeagent.supervisor.isolation import best_isolation
-from picokube.nodeagent.supervisor.resources import raise_limits
+from picokube.nodeagent.supervisor.kernel import raise_limits
 
 SOCKET = "socket"
 READY = 0
@@ -51,7 +51,7 @@ def _daemon(directory: Path) -> Daemon:
     if os.fork() > 0:
         os._exit(0)
     _detach()
-    libc.load()
+    kernel.load_libc()
     _protect()
     isolation = best_isolation()
     files = raise_limits()
@@ -86,10 +86,10 @@ def _detach() -> None:
 
 def _protect() -> None:
     """Adopt orphans of containers, deny other processes access to our memory, and lower our OOM score."""
-    if libc.LIBC is None:
+    if kernel.LIBC is None:
         return
-    libc.LIBC.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
-    libc.LIBC.prctl(libc.PR_SET_DUMPABLE, 0)
+    kernel.LIBC.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    kernel.LIBC.prctl(kernel.PR_SET_DUMPABLE, 0)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_bytes(OOM_SCORE)
 

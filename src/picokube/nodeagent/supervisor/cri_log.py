@@ -7,6 +7,8 @@ import os
 import time
 from pathlib import Path
 
+from kubekit.times import rfc3339_nanoseconds
+
 MAX_LINE_LENGTH = 16 * 1024
 MAX_FILE = 10 * 1024 * 1024
 _STREAMS = (b"stdout", b"stderr")
@@ -112,5 +114,4 @@ def _split_line(line: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def _now() -> bytes:
-    seconds, rest = divmod(time.time_ns(), 10**9)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)).encode() + b".%09dZ" % rest
+    return rfc3339_nanoseconds(time.time_ns()).encode()

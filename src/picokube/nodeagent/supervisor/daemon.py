@@ -5,6 +5,7 @@ written is kept in memory and reported.
 """
 
 import contextlib
+import json
 import os
 import selectors
 import signal
@@ -12,25 +13,31 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kubekit.times import from_epoch, rfc3339_seconds
 from picokube.nodeagent.supervisor import kernel
-from picokube.nodeagent.supervisor.connection import Connection
-from picokube.nodeagent.supervisor.container import Container, prepare_containers
-from picokube.nodeagent.supervisor.container_init import exit_code
-from picokube.nodeagent.supervisor.crash_recovery import recover
+from picokube.nodeagent.supervisor.container import (
+    Container,
+    StartDeferred,
+    StartFailed,
+    exit_code,
+    prepare_containers,
+)
 from picokube.nodeagent.supervisor.isolation import Isolation
 from picokube.nodeagent.supervisor.journal import (
     Journal,
     ended_entry,
     forgotten_entry,
     intended_entry,
+    recover,
     started_entry,
     withdrawn_entry,
 )
+from picokube.nodeagent.supervisor.kernel import Capacity
 from picokube.nodeagent.supervisor.protocol import (
     Refusal,
     Run,
@@ -39,9 +46,8 @@ from picokube.nodeagent.supervisor.protocol import (
     run_to_json,
     start_request_from_json,
 )
-from picokube.nodeagent.supervisor.resources import Capacity
-from picokube.nodeagent.supervisor.spawn import StartDeferred, StartFailed
 
+CHUNK = 256 * 1024
 MAX_WAIT = 3600.0
 """Seconds of one wait: the kernel's maximum is 24 days, and a grace period may be longer."""
 IDLE_SECONDS = 0.5
@@ -59,10 +65,57 @@ DISK_FULL = Refusal(
 NO_MEMORY = Refusal(reason="OutOfMemory", message="the supervisor is out of memory; retrying the start")
 
 
+class Connection:
+    """Buffers messages that can't be sent yet."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        peer.setblocking(False)
+        self._peer = peer
+        self._in = b""
+        self._out = bytearray()
+        self.fd = peer.fileno()
+        self.is_closed = False
+        self.wants_to_write = False
+
+    def send(self, message: dict[str, Any]) -> None:
+        self._out += json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+    def receive(self) -> Iterator[dict[str, Any]]:
+        try:
+            data = self._peer.recv(CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.is_closed = True
+            return
+        *lines, self._in = (self._in + data).split(b"\n")
+        for line in lines:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                self.is_closed = True
+
+    def flush(self) -> bool:
+        """Send as much as possible. Whether data remains."""
+        while self._out and not self.is_closed:
+            try:
+                del self._out[: self._peer.send(self._out)]
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError:
+                self.is_closed = True
+        return bool(self._out)
+
+    def close(self) -> None:
+        self._peer.close()
+
+
 def log(text: str) -> None:
     """Write a line to `supervisor.log`. Does nothing if the disk is full."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n")
+        sys.stderr.write(f"{rfc3339_seconds(from_epoch(time.time()))} {text}\n")
         sys.stderr.flush()
 
 

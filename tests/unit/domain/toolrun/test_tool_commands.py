@@ -6,7 +6,7 @@ from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
 from jangar.domain.job_execution.command import Command
 from jangar.domain.toolrun.tool import NoCommand, command_of, tool_problems
-from picokube.nodeagent.pods.expansion import expand_variables
+from picokube.nodeagent.pods.environment import expand_variables
 
 
 def a_tool(**fields):

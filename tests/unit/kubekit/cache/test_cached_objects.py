@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from kubekit.cache.indexers import NAMESPACE, OWNER_UID, label_index
-from kubekit.cache.object_cache import Cache, Cached, Change
+from kubekit.cache.object_cache import NAMESPACE, OWNER_UID, Cache, Cached, Change, label_index
 
 
 def an_object(name="a", version=1, *, namespace="default", uid=None, owner=None, labels=None, **metadata):

@@ -5,9 +5,9 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubekit.cache.indexers import OWNER_UID, label_index
 from kubekit.cache.informer import Informer, Pace
 from kubekit.cache.namespaces import Namespaces
+from kubekit.cache.object_cache import OWNER_UID, label_index
 from kubekit.client.api_client import Client
 from kubekit.client.errors import Ambiguous, Expired, NotSent, ServerFailure, TooManyRequests
 from support.scripted_api import THINGS, CutAfter, DeadAfter, ScriptedApi

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubekit.cache.label_selector import label_selector
+from kubekit.selectors import label_selector
 
 LABELS = {"app": "web", "tier": "front", "a.dev/x-y_z": "1", "empty": ""}
 

@@ -5,11 +5,10 @@ import asyncio
 import orjson
 import pytest
 
-from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.api_client import Client, PatchKind, parse_watch_event
 from kubekit.client.builtin import CONFIG_MAPS
 from kubekit.client.errors import ApiError, Expired
 from kubekit.client.transport import Response
-from kubekit.client.watch import parse
 
 UID = {"metadata": {"uid": "u"}}
 
@@ -159,12 +158,12 @@ def test_an_answer_that_is_no_object_is_an_error():
 
 def test_watch_lines():
     """Events, bookmarks, errors, nonsense."""
-    event = parse(b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"5"}}}')
+    event = parse_watch_event(b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"5"}}}')
     assert (event.kind, event.resource_version) == ("ADDED", "5")
     with pytest.raises(Expired, match="too old"):
-        parse(
+        parse_watch_event(
             b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}'
         )
     for line in (b"{", b"[]", b"{}", b'{"type":"NEWS","object":{}}'):
         with pytest.raises(ApiError):
-            parse(line)
+            parse_watch_event(line)

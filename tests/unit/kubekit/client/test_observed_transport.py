@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from kubekit.client.errors import Ambiguous, Expired
-from kubekit.client.observed_transport import ObservedTransport
-from kubekit.client.transport import Response
+from kubekit.client.transport import ObservedTransport, Response
 from support.virtual_time import run_virtual
 
 

@@ -6,12 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from kubekit.cache.cached_object import Cached
-from kubekit.cache.object_cache import Cache, Change
+from kubekit.cache.object_cache import Cache, Cached, Change
 from kubekit.client.errors import Conflict, Forbidden, NotSent, ServerFailure, TooManyRequests
 from kubekit.controller.controller import Controller, Outcome
-from kubekit.controller.reconcile import DONE, Key, RequeueAfter, TerminalError
-from kubekit.controller.sources import own_key, owner_key
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, TerminalError, own_key, owner_key
 from support.virtual_time import run_virtual
 
 KEY = Key("ns", "a")

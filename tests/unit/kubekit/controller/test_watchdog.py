@@ -7,9 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from kubekit.cache.cached_object import Cached
-from kubekit.controller.controller import Controller, Outcome
-from kubekit.controller.quarantine import MAX_TIMEOUTS, Quarantine
+from kubekit.cache.object_cache import Cached
+from kubekit.controller.controller import MAX_TIMEOUTS, Controller, Outcome, Quarantine
 from kubekit.controller.reconcile import DONE, Key
 from kubekit.controller.watchdog import PassTooLong, Watchdog
 from support.virtual_time import run_virtual

@@ -7,9 +7,8 @@ import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubekit.controller.backoff import Backoff
 from kubekit.controller.urgent_work import UrgentWorkGate
-from kubekit.controller.workqueue import ShutDown, WorkQueue
+from kubekit.controller.workqueue import Backoff, ShutDown, WorkQueue
 from support.virtual_time import run_virtual
 
 

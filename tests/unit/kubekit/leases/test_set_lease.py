@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from kubekit.leases.lease import Elector
-from kubekit.leases.set_lease import EVERY_MEMBER
+from kubekit.leases.shard_set import EVERY_MEMBER
 from support.lease_candidates import TIMING
 from support.reliability_page import record_trials
 from support.shard_members import NAMES, ShardProcess, WatchedRecords, WatchingWire

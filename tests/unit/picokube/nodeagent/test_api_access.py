@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from kubekit.client.errors import Forbidden, NotFound
-from picokube.nodeagent.pods.api_access import ApiAccess
-from picokube.nodeagent.pods.volume_files import AgentPaths, make_volumes
+from picokube.nodeagent.data_directory import AgentPaths
+from picokube.nodeagent.pods.volume_files import ApiAccess, make_volumes
 
 POD = {
     "metadata": {"name": "p", "namespace": "n", "uid": "u"},

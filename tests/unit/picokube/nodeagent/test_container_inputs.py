@@ -7,13 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from picokube.nodeagent.pods.container_request import ContainerContext, container_start_request, references
-from picokube.nodeagent.pods.environment import ConfigProblem, environment, inherited_environment
-from picokube.nodeagent.pods.expansion import ExpansionTooLarge, expand_variables
-from picokube.nodeagent.pods.path_mapping import PathMapping
-from picokube.nodeagent.pods.shared_scratch import remove_shared_scratch, shared_scratch
-from picokube.nodeagent.pods.spec_checks import TOKEN_PATH, Host, unsupported_fields
-from picokube.nodeagent.pods.volume_files import AgentPaths, make_volumes, mounts_of
+from picokube.nodeagent.data_directory import AgentPaths, remove_shared_scratch, shared_scratch
+from picokube.nodeagent.pods.container_request import (
+    ContainerContext,
+    PathMapping,
+    container_start_request,
+    references,
+)
+from picokube.nodeagent.pods.environment import (
+    ConfigProblem,
+    ExpansionTooLarge,
+    environment,
+    expand_variables,
+    inherited_environment,
+)
+from picokube.nodeagent.pods.process_mode import TOKEN_PATH, Host, unsupported_fields
+from picokube.nodeagent.pods.volume_files import make_volumes, mounts_of
 from picokube.nodeagent.supervisor.protocol import RunKey
 
 OWN = Host(user=1000, group=1000)

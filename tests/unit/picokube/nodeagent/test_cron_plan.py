@@ -4,16 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.cron_jobs.cron_plan import SCHEDULED_AT, plan_cron_job
-from picokube.nodeagent.cron_jobs.schedule import BadSchedule, due_times
+from kubekit.times import rfc3339_seconds
+from picokube.nodeagent.cron_jobs import SCHEDULED_AT, BadSchedule, due_times, plan_cron_job
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 
 
 def a_cron(*, created=NOON - timedelta(minutes=1), last=None, active=(), **spec):
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"template": {"spec": {}}}}
-    status = {"lastScheduleTime": timestamps.format_time(last)} if last else {}
+    status = {"lastScheduleTime": rfc3339_seconds(last)} if last else {}
     if active:
         status["active"] = [
             {"name": item["metadata"]["name"], "uid": item["metadata"]["uid"]} for item in active
@@ -23,7 +22,7 @@ def a_cron(*, created=NOON - timedelta(minutes=1), last=None, active=(), **spec)
             "name": "nightly",
             "namespace": "default",
             "uid": "cron-uid",
-            "creationTimestamp": timestamps.format_time(created),
+            "creationTimestamp": rfc3339_seconds(created),
         },
         "spec": {"schedule": "*/5 * * * *", "jobTemplate": template, "concurrencyPolicy": "Allow", **spec},
         "status": status,
@@ -31,11 +30,11 @@ def a_cron(*, created=NOON - timedelta(minutes=1), last=None, active=(), **spec)
 
 
 def a_job(name, ended=None, at=NOON):
-    status = {"startTime": timestamps.format_time(at)}
+    status = {"startTime": rfc3339_seconds(at)}
     if ended:
         status["conditions"] = [{"type": ended, "status": "True"}]
         if ended == "Complete":
-            status["completionTime"] = timestamps.format_time(at)
+            status["completionTime"] = rfc3339_seconds(at)
     return {
         "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
         "spec": {},
@@ -51,9 +50,9 @@ def test_a_job_is_made_when_it_is_due():
     """Its name says for when; its owner is the CronJob; the next look is at the next time."""
     plan = plan_cron_job(a_cron(), [], now=NOON + timedelta(seconds=3))
     assert plan.create["metadata"]["name"] == f"nightly-{int(NOON.timestamp()) // 60}"
-    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.format_time(NOON)
+    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == rfc3339_seconds(NOON)
     assert plan.create["metadata"]["ownerReferences"][0]["uid"] == "cron-uid"
-    assert plan.status["lastScheduleTime"] == timestamps.format_time(NOON)
+    assert plan.status["lastScheduleTime"] == rfc3339_seconds(NOON)
     assert plan.requeue_at == NOON + timedelta(minutes=5)
 
 
@@ -64,12 +63,12 @@ def test_a_time_is_used_once():
 
 def test_after_an_absence_only_the_last_time_counts():
     plan = plan_cron_job(a_cron(last=NOON - timedelta(hours=2)), [], now=NOON + timedelta(seconds=1))
-    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.format_time(NOON)
+    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == rfc3339_seconds(NOON)
 
 
 def test_after_a_long_absence_the_last_time_is_found_and_the_gap_is_reported():
     plan = plan_cron_job(a_cron(last=NOON - timedelta(days=200)), [], now=NOON + timedelta(seconds=1))
-    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.format_time(NOON)
+    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == rfc3339_seconds(NOON)
     assert [reason for reason, _ in plan.events] == ["TooManyMissedTimes"]
 
 
@@ -98,7 +97,7 @@ def test_finished_jobs_beyond_the_limits_are_deleted_oldest_first():
     jobs += [a_job(f"bad-{n}", "Failed", NOON + timedelta(minutes=n)) for n in range(3)]
     plan = plan_cron_job(a_cron(suspend=True), jobs, now=NOON)
     assert names(plan.delete) == ["ok-0", "ok-1", "bad-0", "bad-1"]
-    assert plan.status["lastSuccessfulTime"] == timestamps.format_time(NOON + timedelta(minutes=4))
+    assert plan.status["lastSuccessfulTime"] == rfc3339_seconds(NOON + timedelta(minutes=4))
 
 
 def test_schedules_are_read_in_their_zone():

@@ -8,8 +8,8 @@ from kubekit.cache.object_cache import Cache
 from kubekit.controller.reconcile import Key, RequeueAfter
 from kubekit.controller.urgent_work import UrgentWorkGate
 from picokube.nodeagent.jobs.job_controller import JobController
-from picokube.nodeagent.jobs.job_state import TRACKING
-from picokube.nodeagent.slots import Slots
+from picokube.nodeagent.jobs.job_plan import TRACKING
+from picokube.nodeagent.node import Slots
 from support.virtual_time import run_virtual
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)

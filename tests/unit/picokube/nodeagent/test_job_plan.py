@@ -4,15 +4,20 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.conditions import find, is_true
-from picokube.nodeagent.jobs.indexes import INDEX, format_indexes, parse_indexes
-from picokube.nodeagent.jobs.job_plan import plan_job
-from picokube.nodeagent.jobs.job_pods import build_pod, pod_names
-from picokube.nodeagent.jobs.job_state import TRACKING, summarize_pod
+from kubekit.metadata import find_condition, is_condition_true
+from kubekit.times import rfc3339_seconds
+from picokube.nodeagent.jobs.job_controller import build_pod, pod_names
+from picokube.nodeagent.jobs.job_plan import (
+    INDEX,
+    TRACKING,
+    format_indexes,
+    parse_indexes,
+    plan_job,
+    summarize_pod,
+)
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
-STARTED = timestamps.format_time(NOON - timedelta(seconds=60))
+STARTED = rfc3339_seconds(NOON - timedelta(seconds=60))
 
 
 def a_job(status=None, deleted=False, **spec):
@@ -39,12 +44,12 @@ def a_pod(
     if index is not None:
         meta["annotations"] = {INDEX: str(index)}
     if leaving:
-        meta |= {"deletionTimestamp": timestamps.format_time(NOON), "deletionGracePeriodSeconds": 30}
+        meta |= {"deletionTimestamp": rfc3339_seconds(NOON), "deletionGracePeriodSeconds": 30}
     if tracked:
         meta["finalizers"] = ["theirs", TRACKING]
     container = {"name": "main", "restartCount": restarts, "state": {"running": {}}}
     if phase in ("Succeeded", "Failed"):
-        end = timestamps.format_time(NOON - timedelta(seconds=ended_ago))
+        end = rfc3339_seconds(NOON - timedelta(seconds=ended_ago))
         container["state"] = {"terminated": {"exitCode": 0, "finishedAt": end}}
     conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
     status = {"phase": phase, "containerStatuses": [container], "conditions": conditions}
@@ -59,7 +64,7 @@ def test_a_new_job_gets_a_pod_and_a_start():
     """The first pass makes the pod; the start is told with it, and not urgent."""
     found = plan(a_job())
     assert (found.create, found.delete, found.is_urgent) == (1, [], False)
-    assert found.status["startTime"] == timestamps.format_time(NOON)
+    assert found.status["startTime"] == rfc3339_seconds(NOON)
     assert found.status["active"] == 1
 
 
@@ -68,9 +73,9 @@ def test_a_pod_that_succeeds_completes_the_job_in_one_status():
     found = plan(a_job(status={"startTime": STARTED}), a_pod(phase="Succeeded"))
     assert found.is_urgent
     assert found.status["succeeded"] == 1
-    assert found.status["completionTime"] == timestamps.format_time(NOON)
-    assert is_true(found.status.get("conditions"), "SuccessCriteriaMet")
-    assert is_true(found.status.get("conditions"), "Complete")
+    assert found.status["completionTime"] == rfc3339_seconds(NOON)
+    assert is_condition_true(found.status.get("conditions"), "SuccessCriteriaMet")
+    assert is_condition_true(found.status.get("conditions"), "Complete")
     assert [pod.name for pod in found.release] == ["p"]
     assert found.create == 0
 
@@ -90,7 +95,7 @@ def test_a_finished_job_only_releases():
 def test_failures_beyond_the_limit_fail_the_job(limit, verdict):
     """One failure more than allowed ends the job with the reason of a cluster."""
     found = plan(a_job(backoffLimit=limit), a_pod(phase="Failed"))
-    failed = find(found.status.get("conditions"), "Failed")
+    failed = find_condition(found.status.get("conditions"), "Failed")
     assert (failed is not None) is verdict
     if verdict:
         assert failed["reason"] == "BackoffLimitExceeded"
@@ -133,10 +138,10 @@ def test_a_deadline_fails_the_job_and_its_pod_counts_as_failed():
     job = a_job(status={"startTime": STARTED}, activeDeadlineSeconds=60)
     first = plan(job, a_pod())
     assert ([pod.name for pod in first.delete], first.uncounted_deletes) == (["p"], False)
-    assert find(first.status.get("conditions"), "FailureTarget")["reason"] == "DeadlineExceeded"
-    assert find(first.status.get("conditions"), "Failed") is None
+    assert find_condition(first.status.get("conditions"), "FailureTarget")["reason"] == "DeadlineExceeded"
+    assert find_condition(first.status.get("conditions"), "Failed") is None
     second = plan(a_job(status=first.status, activeDeadlineSeconds=60), a_pod(phase="Failed", leaving=True))
-    assert find(second.status.get("conditions"), "Failed")["reason"] == "DeadlineExceeded"
+    assert find_condition(second.status.get("conditions"), "Failed")["reason"] == "DeadlineExceeded"
     assert second.status["failed"] == 1
 
 
@@ -149,7 +154,7 @@ def test_suspending_deletes_pods_that_no_one_counts():
     """The pod is released and deleted with its grace; the job is neither complete nor failed."""
     found = plan(a_job(suspend=True, status={"startTime": STARTED, "active": 1}), a_pod())
     assert ([pod.name for pod in found.delete], found.uncounted_deletes) == (["p"], True)
-    assert find(found.status.get("conditions"), "Suspended")["reason"] == "JobSuspended"
+    assert find_condition(found.status.get("conditions"), "Suspended")["reason"] == "JobSuspended"
     assert found.status["terminating"] == 1
     assert "completionTime" not in found.status
 
@@ -164,8 +169,8 @@ def test_a_resumed_job_starts_anew():
     status = {"conditions": [{"type": "Suspended", "status": "True"}], "startTime": STARTED}
     found = plan(a_job(status=status))
     assert found.create == 1
-    assert find(found.status.get("conditions"), "Suspended")["status"] == "False"
-    assert found.status["startTime"] == timestamps.format_time(NOON)
+    assert find_condition(found.status.get("conditions"), "Suspended")["status"] == "False"
+    assert found.status["startTime"] == rfc3339_seconds(NOON)
 
 
 @pytest.mark.parametrize(
@@ -181,8 +186,8 @@ def test_pods_that_leave_are_replaced_as_the_policy_says(policy, create):
 
 def test_a_job_is_not_complete_while_a_pod_leaves():
     found = plan(a_job(parallelism=2, completions=1), a_pod(phase="Succeeded"), a_pod("q", leaving=True))
-    assert is_true(found.status.get("conditions"), "SuccessCriteriaMet")
-    assert not is_true(found.status.get("conditions"), "Complete")
+    assert is_condition_true(found.status.get("conditions"), "SuccessCriteriaMet")
+    assert not is_condition_true(found.status.get("conditions"), "Complete")
 
 
 def test_no_more_pods_than_completions_are_left():
@@ -198,8 +203,10 @@ def test_too_many_pods_lose_the_least_done():
 
 def test_without_completions_one_success_is_enough_when_the_rest_has_ended():
     job = a_job(parallelism=2, completions=None)
-    assert not is_true(plan(job, a_pod("a", "Succeeded"), a_pod("b")).status.get("conditions"), "Complete")
-    assert is_true(
+    assert not is_condition_true(
+        plan(job, a_pod("a", "Succeeded"), a_pod("b")).status.get("conditions"), "Complete"
+    )
+    assert is_condition_true(
         plan(job, a_pod("a", "Succeeded"), a_pod("b", "Failed")).status.get("conditions"), "Complete"
     )
 
@@ -229,7 +236,7 @@ def test_a_deleted_job_lets_its_pods_go_and_stops_nothing():
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(spec, field):
-    failed = find(plan(a_job(**spec)).status.get("conditions"), "Failed")
+    failed = find_condition(plan(a_job(**spec)).status.get("conditions"), "Failed")
     assert failed["reason"] == "UnsupportedField"
     assert failed["message"].startswith(field)
 
@@ -286,7 +293,7 @@ def test_two_pods_of_one_index_are_one_too_many():
 def test_an_indexed_job_is_complete_with_all_its_indexes():
     job = an_indexed_job(status={"completedIndexes": "0-2", "succeeded": 3, "startTime": STARTED})
     found = plan(job, a_pod("d", "Succeeded", index=3))
-    assert is_true(found.status["conditions"], "Complete")
+    assert is_condition_true(found.status["conditions"], "Complete")
     assert (found.status["completedIndexes"], found.status["succeeded"]) == ("0-3", 4)
 
 

@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from picokube.nodeagent import timestamps
-from picokube.nodeagent.pods.known_runs import known_runs
-from picokube.nodeagent.pods.pod_plan import Stop, plan_pod
+from kubekit.times import rfc3339_seconds
+from picokube.nodeagent.pods.pod_plan import Stop, known_runs, plan_pod
 from picokube.nodeagent.pods.pod_status import PodObservation, is_same, pod_status
 from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
@@ -16,7 +15,7 @@ NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 def a_pod(*, policy="Never", inits=(), mains=("main",), deleted_in=None, status=None, **spec):
     meta = {"name": "p", "namespace": "default", "uid": "u"}
     if deleted_in is not None:
-        meta["deletionTimestamp"] = timestamps.format_time(NOON + timedelta(seconds=deleted_in))
+        meta["deletionTimestamp"] = rfc3339_seconds(NOON + timedelta(seconds=deleted_in))
     sidecars = [
         {"name": init, "restartPolicy": "Always"} if init == "side" else {"name": init} for init in inits
     ]
@@ -201,7 +200,7 @@ def test_a_running_pod_is_ready_and_one_that_is_stopped_is_not():
 
 def test_a_status_that_says_the_same_later_is_the_same():
     """Only what changed is written; conditions of others are kept."""
-    theirs = {"type": "Theirs", "status": "True", "lastTransitionTime": timestamps.format_time(NOON)}
+    theirs = {"type": "Theirs", "status": "True", "lastTransitionTime": rfc3339_seconds(NOON)}
     pod = a_pod(status={"conditions": [theirs], "qosClass": "BestEffort"})
     first = status_of(pod, a_run())
     assert theirs in first["conditions"]

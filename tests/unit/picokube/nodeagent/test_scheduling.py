@@ -3,8 +3,7 @@
 import pytest
 
 from kubekit.cache.object_cache import Cached, Change
-from picokube.nodeagent.pods.scheduling import is_schedulable, unschedulable_reason
-from picokube.nodeagent.slots import Slots
+from picokube.nodeagent.node import Slots, is_schedulable, unschedulable_reason
 
 LABELS = {"kubernetes.io/os": "linux"}
 

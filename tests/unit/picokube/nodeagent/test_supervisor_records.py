@@ -9,18 +9,18 @@ import pytest
 
 from picokube.apiserver.pod_logs import LogOptions, LogReader
 from picokube.apiserver.pod_logs import log_path as log_path_of_the_api_server
-from picokube.nodeagent.supervisor.crash_recovery import lost_run
 from picokube.nodeagent.supervisor.cri_log import MAX_LINE_LENGTH, LogFile, log_path
 from picokube.nodeagent.supervisor.journal import (
     Journal,
     ended_entry,
     forgotten_entry,
     intended_entry,
+    lost_run,
     started_entry,
     withdrawn_entry,
 )
+from picokube.nodeagent.supervisor.kernel import max_containers, too_many_files, too_many_processes
 from picokube.nodeagent.supervisor.protocol import Run, RunKey
-from picokube.nodeagent.supervisor.resources import max_containers, too_many_files, too_many_processes
 
 KEY = RunKey("pod", "main", 0)
 

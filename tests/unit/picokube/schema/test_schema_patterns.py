@@ -2,8 +2,7 @@ import pytest
 from golden_cases import recorded
 
 from picokube.schema.errors import SchemaRejected
-from picokube.schema.patterns import matcher
-from picokube.schema.regex_syntax import pattern_error
+from picokube.schema.patterns import matcher, pattern_error
 
 PATTERNS = [pytest.param(*item, id=str(n)) for n, item in enumerate(recorded("patterns")["patterns"])]
 FLAGS_REPEATED = "(?i)*"

@@ -16,7 +16,7 @@ from picokube.schema import (
     compile_condition,
     structural_problems,
 )
-from picokube.schema.value_checks import value_errors
+from picokube.schema.validation.value_checks import value_errors
 
 quickly = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAMES = st.sampled_from(["a", "b", "c", "d-e", "metadata", "kind"])

@@ -2,25 +2,24 @@ import pytest
 from golden_cases import recorded
 
 from picokube.schema import structural_problems
-from picokube.schema.cel import parsed
-from picokube.schema.cel_ast import tree_of
-from picokube.schema.cel_compiled import CompiledRule, check_expression
-from picokube.schema.cel_cost import max_cost
-from picokube.schema.cel_declared import declared
-from picokube.schema.cel_encoding import serialized
-from picokube.schema.cel_macros import expanded
+from picokube.schema.cel.costs import max_cost
+from picokube.schema.cel.declarations import declare
+from picokube.schema.cel.program import parse
+from picokube.schema.cel.rules import CompiledRule, check_expression
+from picokube.schema.cel.syntax_tree import decode_tree, serialize
+from picokube.schema.cel.transforms import expand_macros
 from picokube.schema.node import Node, Rule
 
 TYPED = recorded("typed_rules")
 NODE = Node.of(TYPED["schema"])
-ABOUT = declared(NODE, root=False)
+ABOUT = declare(NODE, root=False)
 RULES = [pytest.param(item, id=str(n)) for n, item in enumerate(TYPED["rules"])]
 
 
 @pytest.mark.parametrize("case", RULES)
 def test_a_rule_is_understood_as_by_kube_apiserver(case):
     """With the types of its schema: what is wrong with it, word by word, or what it costs at most."""
-    found = check_expression(Rule(rule=case["rule"]), case["rule"], ABOUT, gives="bool")
+    found = check_expression(Rule(rule=case["rule"]), case["rule"], ABOUT, result_type="bool")
     expected = case.get("error", case.get("cost"))
     assert (found if isinstance(found, str) else max_cost(found, ABOUT)) == expected
 
@@ -28,8 +27,8 @@ def test_a_rule_is_understood_as_by_kube_apiserver(case):
 @pytest.mark.parametrize("case", [rule for rule in RULES if "cost" in rule.values[0]])
 def test_a_tree_survives_being_written_and_read(case):
     """What the library is given is what was checked; only the places in the source are lost."""
-    tree = expanded(parsed(case["rule"]))
-    assert serialized(tree_of(serialized(tree))) == serialized(tree)
+    tree = expand_macros(parse(case["rule"]))
+    assert serialize(decode_tree(serialize(tree))) == serialize(tree)
 
 
 @pytest.mark.parametrize(

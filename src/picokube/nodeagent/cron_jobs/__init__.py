@@ -1,1 +1,0 @@
-"""Reconciles CronJobs: schedule, concurrency policy and history limits."""

@@ -1,0 +1,1 @@
+"""Validation of the schema of a CustomResourceDefinition."""
