@@ -5,6 +5,7 @@ import json
 import logging
 import secrets
 import socket
+import sys
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -13,22 +14,25 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from httptools import HttpParserInvalidMethodError
+
 from kubekit.client.asgi_transport import App
 from kubekit.private_files import private_directory, write_private
+from kubekit.serving.http_protocol import BoundedProtocol
 from kubekit.serving.http_server import HttpServer, http_server
 from kubekit.serving.listening import listen_on_option
 from kubekit.serving.readiness import with_readiness
 from kubekit.steady_clock import SteadyClock
-from picokube.apiserver.app import Application
 from picokube.apiserver.assembly import ServerEnvironment, assemble
-from picokube.apiserver.certificates import ensure_certificates
-from picokube.apiserver.dispatch import Dispatcher
-from picokube.apiserver.kubeconfig import write_kubeconfig
-from picokube.apiserver.kubernetes_protocol import KubernetesProtocol
-from picokube.apiserver.messages import User
+from picokube.apiserver.auth.certificates import ensure_certificates
+from picokube.apiserver.auth.kubeconfig import write_kubeconfig
+from picokube.apiserver.http.app import Application
+from picokube.apiserver.http.dispatch import Dispatcher, refusal
+from picokube.apiserver.protocol.errors import method_not_allowed
+from picokube.apiserver.protocol.messages import User
 from picokube.apiserver.storage.compaction import CompactionPolicy, Compactor
-from picokube.apiserver.storage.settings import StoreSettings
 from picokube.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.storage.store import StoreSettings
 
 log = logging.getLogger("picokube.apiserver")
 
@@ -183,3 +187,20 @@ async def _started(server: HttpServer) -> None:
 
 def _report(error: Exception) -> None:
     log.error("a request could not be answered", exc_info=error)
+
+
+class KubernetesProtocol(BoundedProtocol):
+    """A bounded connection whose refusals are Status objects."""
+
+    def send_400_response(self, msg: str) -> None:
+        # Called while the error of the parser is handled, which alone tells what was wrong.
+        if not isinstance(sys.exception(), HttpParserInvalidMethodError):
+            super().send_400_response(msg)
+            return
+        answer = refusal(method_not_allowed())
+        head = (
+            f"HTTP/1.1 {answer.status} Method Not Allowed\r\ncontent-type: {answer.content_type}\r\n"
+            f"content-length: {len(answer.body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + answer.body)
+        self.transport.close()

@@ -11,31 +11,27 @@ from typing import Any, Protocol
 
 import orjson
 
-from picokube.apiserver.access import Access
-from picokube.apiserver.account_tokens import AccountTokens
-from picokube.apiserver.authentication import Authenticator
-from picokube.apiserver.authorization import Authorizer
-from picokube.apiserver.bootstrap_roles import ensure_first_roles
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.claim_protection import ClaimProtection
-from picokube.apiserver.collector import Collector
-from picokube.apiserver.custom_resources import CustomResources, Types
-from picokube.apiserver.definition_life import DefinitionLife
-from picokube.apiserver.dispatch import Dispatcher
-from picokube.apiserver.event_expiry import EventExpiry
-from picokube.apiserver.handlers.bind_and_evict import bind_pod, evict_pod
-from picokube.apiserver.handlers.log import log_handler
+from picokube.apiserver.auth.access import Access
+from picokube.apiserver.auth.authentication import AccountTokens, Authenticator
+from picokube.apiserver.auth.authorization import Authorizer
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.gotypes.protobuf import decode
+from picokube.apiserver.handlers.pods import bind_pod, evict_pod, log_handler
 from picokube.apiserver.handlers.token import token_handler
-from picokube.apiserver.messages import User
-from picokube.apiserver.namespace_life import NamespaceLife
-from picokube.apiserver.protobuf import decode
-from picokube.apiserver.registry import Registry
-from picokube.apiserver.role_aggregation import RoleAggregation
-from picokube.apiserver.server_context import Serving
+from picokube.apiserver.http.dispatch import Dispatcher
+from picokube.apiserver.kinds.registry import Registry
+from picokube.apiserver.kinds.resources import Find
+from picokube.apiserver.lifecycle.claim_protection import ClaimProtection
+from picokube.apiserver.lifecycle.collector import Collector
+from picokube.apiserver.lifecycle.definitions import CustomResources, DefinitionController, Types
+from picokube.apiserver.lifecycle.event_expiry import EventExpiry
+from picokube.apiserver.lifecycle.namespaces import NamespaceController
+from picokube.apiserver.lifecycle.roles import RoleAggregation, ensure_bootstrap_roles
+from picokube.apiserver.objects.context import ServerContext
+from picokube.apiserver.protocol.messages import User
 from picokube.apiserver.storage.sqlite_store import SqliteStore
 from picokube.apiserver.storage.store import Key
-from picokube.apiserver.strategies.custom_types import resource_types_of
-from picokube.apiserver.strategies.pod import Find
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 
 
 class Follower(Protocol):
@@ -68,7 +64,7 @@ class ServerEnvironment:
 class Assembly:
     """A server that answers once its followers run."""
 
-    serving: Serving
+    serving: ServerContext
     dispatcher: Dispatcher
     followers: tuple[Follower, ...]
 
@@ -78,7 +74,7 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
     find, access = _finder(store), Access(store)
     accounts = AccountTokens(around.directory / "tls" / "accounts.key", find, around.clock, around.new_uid)
     authenticator = Authenticator(around.tokens, everybody=around.everybody, accounts=accounts)
-    serving = Serving(
+    serving = ServerContext(
         store=store,
         registry=Registry(built_in_types(find, authenticator.known, access)),
         clock=around.clock,
@@ -87,7 +83,7 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
         protobuf=decode,
     )
     serving.listeners.append(access.hear)
-    await ensure_first_roles(serving)
+    await ensure_bootstrap_roles(serving)
     dispatcher = Dispatcher(
         serving,
         authenticator,
@@ -100,10 +96,10 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
         },
     )
     custom = CustomResources(serving, around.custom_types)
-    namespaces = NamespaceLife(serving, authority=None if around.bare else around.authority)
-    await namespaces.make_first()
+    namespaces = NamespaceController(serving, authority=None if around.bare else around.authority)
+    await namespaces.create_initial()
     followers: list[Follower] = [
-        DefinitionLife(serving, custom),
+        DefinitionController(serving, custom),
         namespaces,
         Collector(serving),
         RoleAggregation(serving),

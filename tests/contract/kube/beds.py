@@ -11,8 +11,8 @@ from kubekit.client.errors import Ambiguous
 from kubekit.client.http_transport import HttpTransport
 from kubekit.client.transport import Transport
 from picokube import ApiServerSettings, running
-from picokube.apiserver.app import Application
-from picokube.apiserver.pod_logs import log_path
+from picokube.apiserver.handlers.pods import log_path
+from picokube.apiserver.http.app import Application
 from support.api_servers import ApiServer
 
 

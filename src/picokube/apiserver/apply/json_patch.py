@@ -1,8 +1,9 @@
-"""JSON patch (RFC 6902), with the liberties that Kubernetes' library takes: a replace may add, a copy of nothing is
-null, and list indexes may count from the end. Knows JSON values only.
+"""JSON patch (RFC 6902) and JSON merge patch (RFC 7386), as the libraries of Kubernetes implement them.
+
+A replace may add, a copy of a missing value is null, and list indexes may count from the end.
 
 JsonPatchError       the patch cannot be applied
-├─ MalformedPatch    it is no list of operations
+├─ MalformedPatch    it is not a list of operations
 └─ TooManyOperations
 """
 
@@ -11,6 +12,37 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """The target with the patch laid over it. Both stay as they are; the result shares parts with the target only."""
+    if not isinstance(patch, dict):
+        return _copied(patch) if isinstance(target, dict) else without_nulls(patch)
+    if not isinstance(target, dict):
+        return without_nulls(patch)
+    merged = target.copy()
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        elif (found := merged.get(name)) is None:
+            merged[name] = without_nulls(value)
+        else:
+            merged[name] = merge_patch(found, value)
+    return merged
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy in which no object, however deep, has a null member. Nulls that are list items stay."""
+    if isinstance(value, dict):
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value
+
+
+def _copied(value: Any) -> Any:
+    return orjson.loads(orjson.dumps(value)) if isinstance(value, dict | list) else value
+
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
@@ -217,10 +249,6 @@ def _text(operation: dict[str, Any], name: str) -> str:
 
 def _decoded(part: str) -> str:
     return part.replace("~1", "/").replace("~0", "~") if "~" in part else part
-
-
-def _copied(value: Any) -> Any:
-    return orjson.loads(orjson.dumps(value)) if isinstance(value, dict | list) else value
 
 
 def _identical(found: Any, wanted: Any) -> bool:

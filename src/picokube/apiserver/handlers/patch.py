@@ -3,45 +3,52 @@
 from functools import partial
 
 from kubekit.controller.evaluation import evaluated
-from picokube.apiserver import errors
-from picokube.apiserver.admission import check_name_matches, check_namespace_matches
-from picokube.apiserver.body import media_type
-from picokube.apiserver.messages import Answer, Request
-from picokube.apiserver.object_store import Written, create, update
-from picokube.apiserver.options import WriteOptions, forbidden, invalid_options, write_options
-from picokube.apiserver.patching import (
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.objects.admission import check_name_matches, check_namespace_matches
+from picokube.apiserver.objects.context import ServerContext, key_of
+from picokube.apiserver.objects.object_store import WriteResult, create, update
+from picokube.apiserver.objects.patching import (
     Patch,
-    applied,
-    applied_configuration,
-    merging,
-    operating,
-    strategically,
-    typed_patched,
+    apply_configuration,
+    patched_object,
+    read_apply_configuration,
+    read_json_patch,
+    read_merge_patch,
+    read_strategic_patch,
 )
-from picokube.apiserver.request_info import Target
-from picokube.apiserver.resources import JsonObject, ResourceType
-from picokube.apiserver.responses import also_warning, object_answer
-from picokube.apiserver.server_context import Serving, key_of
+from picokube.apiserver.printing.responses import also_warning, object_answer
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.body import media_type
+from picokube.apiserver.protocol.messages import Answer, JsonObject, Request
+from picokube.apiserver.protocol.request_info import (
+    Target,
+    WriteOptions,
+    forbidden,
+    invalid_options,
+    write_options,
+)
 
 MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
-STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
-CUSTOM_TYPES = (JSON_PATCH, MERGE, APPLY)
+STRATEGIC, APPLY_PATCH = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
+CUSTOM_TYPES = (JSON_PATCH, MERGE, APPLY_PATCH)
 
 
-async def patch_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+async def patch_object(
+    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+) -> Answer:
     """Change part of an object."""
     options = write_options(request, kind="PatchOptions")
-    if request.parameter("force") is not None and media_type(request) != APPLY:
+    if request.parameter("force") is not None and media_type(request) != APPLY_PATCH:
         raise invalid_options(
             "PatchOptions", [forbidden("force", "may not be specified for non-apply patch")]
         )
     match media_type(request):
         case "application/merge-patch+json":
-            read = partial(merging, request)
+            read = partial(read_merge_patch, request)
         case "application/json-patch+json":
-            read = partial(operating, request)
+            read = partial(read_json_patch, request)
         case "application/strategic-merge-patch+json" if not resource.is_custom:
-            read = partial(strategically, request, resource)
+            read = partial(read_strategic_patch, request, resource)
         case "application/apply-patch+yaml":
             return await _applied(serving, resource, target, request, options)
         case _:
@@ -53,7 +60,7 @@ async def patch_object(serving: Serving, resource: ResourceType, target: Target,
 
 
 async def _patched(
-    serving: Serving,
+    serving: ServerContext,
     resource: ResourceType,
     target: Target,
     request: Request,
@@ -64,7 +71,7 @@ async def _patched(
 
     def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
         warnings.clear()
-        obj, reported = typed_patched(serving, resource, patch, old, options)
+        obj, reported = patched_object(serving, resource, patch, old, options)
         warnings.extend(reported)
         obj.setdefault("metadata", {})
         check_name_matches(target, obj)
@@ -84,10 +91,10 @@ async def _patched(
 
 
 async def _applied(
-    serving: Serving, resource: ResourceType, target: Target, request: Request, options: WriteOptions
+    serving: ServerContext, resource: ResourceType, target: Target, request: Request, options: WriteOptions
 ) -> Answer:
     """Server-side apply: the object is created if it is not there."""
-    read = partial(applied_configuration, resource, target, request, options)
+    read = partial(read_apply_configuration, resource, target, request, options)
     config, warnings = await evaluated(read, size=options.size)
     key = key_of(resource, target.namespace, target.name or "")
     if serving.store.get(key) is None:
@@ -99,7 +106,7 @@ async def _applied(
 
 
 async def _apply_new(
-    serving: Serving,
+    serving: ServerContext,
     resource: ResourceType,
     target: Target,
     request: Request,
@@ -113,7 +120,7 @@ async def _apply_new(
     if uid := config["metadata"].get("uid"):
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise errors.conflict(resource.plural, resource.group, target.name or "", why)
-    apply = partial(applied, serving, resource, None, config, options, "")
+    apply = partial(apply_configuration, serving, resource, None, config, options, "")
     obj = await evaluated(apply, size=options.size)
     if version and options.dry_run:
         obj["metadata"]["resourceVersion"] = version
@@ -124,10 +131,10 @@ async def _apply_new(
 
 
 async def _apply_live(
-    serving: Serving, resource: ResourceType, target: Target, options: WriteOptions, config: JsonObject
-) -> Written:
+    serving: ServerContext, resource: ResourceType, target: Target, options: WriteOptions, config: JsonObject
+) -> WriteResult:
     def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
-        return applied(serving, resource, old, config, options, target.subresource), True
+        return apply_configuration(serving, resource, old, config, options, target.subresource), True
 
     key = key_of(resource, target.namespace, target.name or "")
     return await update(serving, resource, key, mutation, options, subresource=target.subresource)

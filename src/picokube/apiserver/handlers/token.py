@@ -6,18 +6,16 @@ from typing import Final
 
 import orjson
 
-from picokube.apiserver import errors
-from picokube.apiserver.account_tokens import AccountTokens, Grant
-from picokube.apiserver.admission import admitted
 from picokube.apiserver.apply.managed_fields import managed_after_write
-from picokube.apiserver.authentication import AUDIENCE
-from picokube.apiserver.builtin_data import LazySchema
-from picokube.apiserver.messages import Answer, Request
-from picokube.apiserver.options import write_options
-from picokube.apiserver.request_info import Target
-from picokube.apiserver.resources import JsonObject, ResourceType
-from picokube.apiserver.responses import object_answer
-from picokube.apiserver.server_context import Serving, key_of
+from picokube.apiserver.auth.authentication import AUDIENCE, AccountTokens, TokenClaims
+from picokube.apiserver.kinds.builtin_data import LazySchema
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.objects.admission import decode_request
+from picokube.apiserver.objects.context import ServerContext, key_of
+from picokube.apiserver.printing.responses import object_answer
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import Answer, JsonObject, Request
+from picokube.apiserver.protocol.request_info import Target, write_options
 from picokube.apiserver.storage.store import Key
 from picokube.apiserver.strategies.kind import Kind
 from picokube.schema import ErrorType, FieldError
@@ -28,7 +26,7 @@ MIN_SECONDS: Final = 600
 MAX_SECONDS: Final = 2**32
 _BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
-Handler = Callable[[Serving, ResourceType, Target, Request], Awaitable[Answer]]
+Handler = Callable[[ServerContext, ResourceType, Target, Request], Awaitable[Answer]]
 
 
 class TokenRequest(Kind):
@@ -56,10 +54,10 @@ def token_handler(accounts: AccountTokens) -> Handler:
     """The handler for tokens that these accounts are known by."""
 
     async def create_token(
-        serving: Serving, resource: ResourceType, target: Target, request: Request
+        serving: ServerContext, resource: ResourceType, target: Target, request: Request
     ) -> Answer:
         options = write_options(request)
-        found = await admitted(serving, token_request(), target, request, options)
+        found = await decode_request(serving, token_request(), target, request, options)
         asked = found.object
         account = _account(serving, resource, target, asked)
         token_request().strategy.complete(asked)
@@ -73,7 +71,7 @@ def token_handler(accounts: AccountTokens) -> Handler:
         _check_seconds(spec["expirationSeconds"])
         bound = _bound(serving, account, spec.get("boundObjectRef"))
         token = accounts.issued(
-            Grant(
+            TokenClaims(
                 account=account,
                 audiences=tuple(spec["audiences"]),
                 seconds=spec["expirationSeconds"],
@@ -93,7 +91,7 @@ def token_handler(accounts: AccountTokens) -> Handler:
     return create_token
 
 
-def _account(serving: Serving, resource: ResourceType, target: Target, asked: JsonObject) -> JsonObject:
+def _account(serving: ServerContext, resource: ResourceType, target: Target, asked: JsonObject) -> JsonObject:
     name, meta = target.name or "", asked["metadata"]
     if meta.get("name") not in (None, "", name):
         problem = _invalid("metadata.name", meta["name"], "must match the service account name if specified")
@@ -122,7 +120,9 @@ def _check_seconds(seconds: int) -> None:
     raise errors.invalid("TokenRequest", GROUP, "", [_invalid("spec.expirationSeconds", seconds, detail)])
 
 
-def _bound(serving: Serving, account: JsonObject, reference: JsonObject | None) -> dict[str, JsonObject]:
+def _bound(
+    serving: ServerContext, account: JsonObject, reference: JsonObject | None
+) -> dict[str, JsonObject]:
     """What the token says of the object with which it ends."""
     if not reference:
         return {}
@@ -148,7 +148,7 @@ def _bound(serving: Serving, account: JsonObject, reference: JsonObject | None) 
     return bound
 
 
-def _node_of(serving: Serving, account: JsonObject, spec: JsonObject) -> dict[str, JsonObject]:
+def _node_of(serving: ServerContext, account: JsonObject, spec: JsonObject) -> dict[str, JsonObject]:
     name = account["metadata"]["name"]
     if spec.get("serviceAccountName") != name:
         raise errors.bad_request(

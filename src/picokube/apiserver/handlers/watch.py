@@ -9,24 +9,23 @@ from functools import lru_cache
 
 import orjson
 
-from picokube.apiserver import errors
-from picokube.apiserver.handlers.get import MAX_DIGITS, is_version, not_a_version
-from picokube.apiserver.messages import Answer, Request, Stream
-from picokube.apiserver.options import forbidden, invalid_options, unsupported
-from picokube.apiserver.representations import Representation, Whole, chosen, in_version
-from picokube.apiserver.request_info import Target
-from picokube.apiserver.resources import JsonObject, ResourceType
-from picokube.apiserver.selection import Selection, selection_of
-from picokube.apiserver.server_context import Serving
+from picokube.apiserver.handlers.reads import MAX_DIGITS, invalid_version, is_version
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.kinds.stored_forms import in_version, upgraded, upgraded_snapshot
+from picokube.apiserver.objects.context import ServerContext
+from picokube.apiserver.objects.selectors import Selection, selection_of
+from picokube.apiserver.printing.representations import Representation, Whole, chosen
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import Answer, JsonObject, Request, Stream
+from picokube.apiserver.protocol.request_info import Target, forbidden, invalid_options, unsupported
 from picokube.apiserver.storage.store import Compacted, Event, EventType, Stored, TooSlow
-from picokube.apiserver.stored_forms import all_current, current
 from picokube.schema.go_text import go_quote
 
 BOOKMARK_SECONDS = 60.0
 LAST_BOOKMARK_SECONDS = 2.0
 """So long before its end a watch is told how far it came."""
 DEFAULT_SECONDS = 1800
-LAST_WORDS_SECONDS = 1.0
+KIND_GONE_SECONDS = 1.0
 """So long a watch goes on when its kind has gone, for those who are still reading how it went."""
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 SHARED_BYTES = 512 * 1024
@@ -36,10 +35,10 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Watch:
+class _WatchRequest:
     """What one watcher asked for."""
 
-    serving: Serving
+    serving: ServerContext
     resource: ResourceType
     namespace: str | None
     selection: Selection
@@ -55,7 +54,7 @@ class _Watch:
         return found is not None and found.strategy is asked.strategy
 
 
-async def watch(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+async def watch(serving: ServerContext, resource: ResourceType, target: Target, request: Request) -> Answer:
     """A stream of events, one JSON document a line."""
     selection = selection_of(request, resource)
     if target.name is not None:
@@ -65,11 +64,11 @@ async def watch(serving: Serving, resource: ResourceType, target: Target, reques
         )
     version = request.parameter("resourceVersion") or ""
     if version and not is_version(version):
-        raise errors.internal(not_a_version(version))
+        raise errors.internal(invalid_version(version))
     initial = request.flag("sendInitialEvents")
     declined = request.parameter("sendInitialEvents") is not None and not initial
     _check_initial(request, initial=initial)
-    asked = _Watch(
+    asked = _WatchRequest(
         serving=serving,
         resource=resource,
         namespace=target.namespace,
@@ -109,11 +108,11 @@ def _check_initial(request: Request, *, initial: bool) -> None:
         raise invalid_options("ListOptions", problems)
 
 
-async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> AsyncIterator[bytes]:
+async def _lines(asked: _WatchRequest, since: int, *, initial: bool, marked: bool) -> AsyncIterator[bytes]:
     first = True
     if initial:
         stored_as = asked.resource.stored_as or asked.resource.qualified
-        snapshot = all_current(asked.resource, asked.serving.store.list(stored_as, asked.namespace))
+        snapshot = upgraded_snapshot(asked.resource, asked.serving.store.list(stored_as, asked.namespace))
         since = snapshot.revision
         for chunk in _initial(asked, snapshot.objects):
             first = False
@@ -128,7 +127,7 @@ async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> A
             yield chunk
 
 
-def _initial(asked: _Watch, objects: Iterable[Stored]) -> Iterator[bytes]:
+def _initial(asked: _WatchRequest, objects: Iterable[Stored]) -> Iterator[bytes]:
     """What is there already, as if it had just been added; in pieces, for a client that reads slowly holds only one."""
     lines: list[bytes] = []
     size, is_first = 0, True
@@ -145,7 +144,7 @@ def _initial(asked: _Watch, objects: Iterable[Stored]) -> Iterator[bytes]:
         yield b"".join(lines)
 
 
-async def _until(asked: _Watch, since: int) -> AsyncIterator[Sequence[Event] | bytes]:
+async def _until(asked: _WatchRequest, since: int) -> AsyncIterator[Sequence[Event] | bytes]:
     """Batches and bookmarks until the time is over; an error that ends the watch is its last line."""
     stored_as = asked.resource.stored_as or asked.resource.qualified
     loop = asyncio.get_running_loop()
@@ -155,7 +154,7 @@ async def _until(asked: _Watch, since: int) -> AsyncIterator[Sequence[Event] | b
     def end_with_kind() -> None:
         nonlocal end
         if not asked.is_served:
-            end = min(end, loop.time() + LAST_WORDS_SECONDS)
+            end = min(end, loop.time() + KIND_GONE_SECONDS)
             # Between two waits there is nothing to shorten.
             if timer is not None:
                 with suppress(RuntimeError):
@@ -188,7 +187,7 @@ async def _until(asked: _Watch, since: int) -> AsyncIterator[Sequence[Event] | b
         asked.serving.registry.listeners.discard(end_with_kind)
 
 
-def _chunk(asked: _Watch, events: Sequence[Event], *, first: bool) -> bytes:
+def _chunk(asked: _WatchRequest, events: Sequence[Event], *, first: bool) -> bytes:
     """A batch as this watcher sees it; most see everything, and all of them the same."""
     if asked.selection.is_everything and isinstance(asked.shown, Whole) and events:
         size = sum(len(event.object.data) for event in events)
@@ -203,7 +202,7 @@ def _chunk(asked: _Watch, events: Sequence[Event], *, first: bool) -> bytes:
         return _shared_chunk(batch) if size < SHARED_BYTES else _chunk_of(batch)
     lines: list[bytes] = []
     for event in events:
-        line = _shown(asked, event, first=first and not lines)
+        line = _event_line(asked, event, first=first and not lines)
         if line is not None:
             lines.append(line)
     return b"".join(lines)
@@ -223,7 +222,7 @@ class _Batch:
 
 def _chunk_of(batch: _Batch) -> bytes:
     resource = batch.resource
-    shown = ((event.type, current(resource, event.object).data) for event in batch.events)
+    shown = ((event.type, upgraded(resource, event.object).data) for event in batch.events)
     return b"".join(_line(kind, in_version(resource, data)) for kind, data in shown)
 
 
@@ -233,7 +232,7 @@ def _shared_chunk(batch: _Batch) -> bytes:
     return _chunk_of(batch)
 
 
-def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:
+def _event_line(asked: _WatchRequest, event: Event, *, first: bool) -> bytes | None:
     """The event as this watcher sees it: an object that begins or ceases to match is added or deleted to them."""
     was = event.previous is not None and asked.selection.matches(event.previous)
     matches = event.type is not EventType.DELETED and asked.selection.matches(event.object)
@@ -247,12 +246,12 @@ def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:
         case (True, True):
             kind, stored = EventType.MODIFIED, event.object
         case _:
-            kind, stored = EventType.DELETED, _last_seen(event)
-    data = current(asked.resource, stored).data
+            kind, stored = EventType.DELETED, _last_matching_state(event)
+    data = upgraded(asked.resource, stored).data
     return _line(kind, asked.shown.event(asked.resource, data, first=first))
 
 
-def _last_seen(event: Event) -> Stored:
+def _last_matching_state(event: Event) -> Stored:
     """What a watcher last knew of an object that left its selection, with the revision at which it left."""
     if event.type is EventType.DELETED or event.previous is None:
         return event.object
@@ -271,7 +270,7 @@ def _line(kind: str, data: bytes) -> bytes:
     return b'{"type":"' + kind.encode() + b'","object":' + data + b"}\n"
 
 
-def _bookmark(asked: _Watch, revision: int, *, initial_end: bool = False) -> bytes:
+def _bookmark(asked: _WatchRequest, revision: int, *, initial_end: bool = False) -> bytes:
     meta: JsonObject = {"resourceVersion": str(revision)}
     if initial_end:
         meta["annotations"] = {INITIAL_EVENTS_END: "true"}

@@ -1,21 +1,55 @@
-"""From one stream of committed events to many watchers. Knows revisions and the past; not who changes what.
+"""Delivers one stream of committed events to many watchers.
 
 A watcher behind the history in memory reads the log, a stretch at a time, until the history takes over; from then on
-events are pushed to it. Both happen on the event loop without a pause between the last look back and the first push, so
-nothing is missed or told twice. All watchers share the same events.
+events are pushed to it. Both happen on the event loop without a pause between the last read and the first push, so no
+event is missed or delivered twice. All watchers share the same events.
 
-Watchers are woken in rounds. After a round as much time passes as it took, within limits: a thousand watchers leave
-room for others, and what is committed meanwhile is told to each of them at once.
+Watchers are woken in rounds. After a round the broadcaster pauses for as long as the round took, within limits: a
+thousand watchers leave time for other work, and events committed in the meantime reach each of them in one batch.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
-from picokube.apiserver.storage.errors import Closed
-from picokube.apiserver.storage.history import History
-from picokube.apiserver.storage.settings import StoreSettings
-from picokube.apiserver.storage.store import Compacted, Event, TooSlow
+from picokube.apiserver.storage.store import Closed, Compacted, Event, StoreSettings, TooSlow
+
+
+class History:
+    """Every event after `start`, bounded in number and bytes."""
+
+    def __init__(self, start: int, *, events: int, size: int) -> None:
+        self.start = start
+        self._most_events, self._most_bytes = events, size
+        self._events: deque[Event] = deque()
+        self._by_resource: dict[str, deque[Event]] = {}
+        self._bytes = 0
+
+    def add(self, event: Event) -> None:
+        self._events.append(event)
+        self._by_resource.setdefault(event.object.key.resource, deque()).append(event)
+        self._bytes += len(event.object.data)
+        while len(self._events) > self._most_events or self._bytes > self._most_bytes:
+            self._forget_oldest()
+
+    def newest_first(self, resource: str, namespace: str | None, since: int) -> Iterator[Event]:
+        """Events of a resource after `since`, which is not older than `start`."""
+        for event in reversed(self._by_resource.get(resource, ())):
+            if event.object.revision <= since:
+                return
+            if namespace is None or event.object.key.namespace == namespace:
+                yield event
+
+    def _forget_oldest(self) -> None:
+        oldest = self._events.popleft()
+        resource = oldest.object.key.resource
+        self._by_resource[resource].popleft()
+        if not self._by_resource[resource]:
+            del self._by_resource[resource]
+        self._bytes -= len(oldest.object.data)
+        self.start = oldest.object.revision
+
 
 STRETCH = 256
 """Revisions of the log that are looked at before others get a turn."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
-from picokube.apiserver.storage.errors import ChangeFailed, Closed
-from picokube.apiserver.storage.store import Store
+from picokube.apiserver.storage.store import ChangeFailed, Closed, Store
 
 log = logging.getLogger(__name__)
 

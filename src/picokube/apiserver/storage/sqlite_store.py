@@ -1,25 +1,25 @@
-"""The store on SQLite: reads from memory, changes through the log, watches from both.
+"""The store on SQLite: reads from an index in memory, changes through the log, watches from both.
 
-A change waits until the one before it on the same key is committed, then sees the committed object; changes of
-different keys share transactions. Revisions are given on the loop, in the order the writer commits them; those of a
-change that failed are not given again. A caller that is cancelled while its change is queued learns nothing, and the
-change happens.
+A change waits until the one before it on the same key is committed, then receives the committed object; changes of
+different keys share transactions. Revisions are assigned on the event loop, in the order in which the writer commits
+them; those of a failed change are not assigned again. If a caller is cancelled while its change is queued, the change
+still happens.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import sys
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import assert_never
 
 from picokube.apiserver.storage.broadcaster import Broadcaster, Watcher
-from picokube.apiserver.storage.errors import ChangeFailed, Closed
-from picokube.apiserver.storage.index import Index, lean_key
-from picokube.apiserver.storage.key_locks import KeyLocks
-from picokube.apiserver.storage.log import NO_LABELS, Log
-from picokube.apiserver.storage.schema import MEMORY
-from picokube.apiserver.storage.settings import StoreSettings
+from picokube.apiserver.storage.log import MEMORY, NO_LABELS, Log
 from picokube.apiserver.storage.store import (
     Change,
+    ChangeFailed,
+    Closed,
     Compacted,
     Decision,
     Event,
@@ -30,8 +30,118 @@ from picokube.apiserver.storage.store import (
     Remove,
     Snapshot,
     Stored,
+    StoreSettings,
 )
 from picokube.apiserver.storage.writer import Append, InlineWriter, Job, ThreadWriter, Work, Writer
+
+
+class Index:
+    """What is there now. Everything it answers is immutable."""
+
+    def __init__(self, objects: Iterable[Stored] = ()) -> None:
+        self._shelves: dict[str, _ResourceIndex] = {}
+        self._owned: dict[str, set[Key]] = {}
+        for stored in objects:
+            self._shelf(stored.key.resource).objects[stored.key] = stored
+            self._own(stored)
+        for shelf in self._shelves.values():
+            shelf.keys = sorted(shelf.objects)
+
+    def get(self, key: Key) -> Stored | None:
+        shelf = self._shelves.get(key.resource)
+        return shelf.objects.get(key) if shelf else None
+
+    def list(self, resource: str, namespace: str | None) -> Sequence[Stored]:
+        """In key order."""
+        shelf = self._shelves.get(resource)
+        if shelf is None:
+            return []
+        keys = shelf.keys
+        if namespace is not None:
+            # No namespace sorts between one and the same with a NUL behind it.
+            first = bisect_left(keys, Key(resource, namespace, ""))
+            keys = keys[first : bisect_left(keys, Key(resource, namespace + "\0", ""), first)]
+        objects = shelf.objects
+        return [objects[key] for key in keys]
+
+    def owned_by(self, uid: str) -> Sequence[Stored]:
+        """In key order."""
+        return [self._shelves[key.resource].objects[key] for key in sorted(self._owned.get(uid, ()))]
+
+    def apply(self, event: Event) -> None:
+        """Take over a committed change."""
+        stored = event.object
+        shelf = self._shelf(stored.key.resource)
+        if event.previous is not None:
+            self._disown(event.previous)
+        if event.type is EventType.DELETED:
+            del shelf.objects[stored.key]
+            del shelf.keys[bisect_left(shelf.keys, stored.key)]
+            return
+        if event.previous is None:
+            insort(shelf.keys, stored.key)
+        shelf.objects[stored.key] = stored
+        self._own(stored)
+
+    def _shelf(self, resource: str) -> "_ResourceIndex":
+        return self._shelves.setdefault(resource, _ResourceIndex())
+
+    def _own(self, stored: Stored) -> None:
+        for uid in stored.owners:
+            self._owned.setdefault(uid, set()).add(stored.key)
+
+    def _disown(self, stored: Stored) -> None:
+        for uid in stored.owners:
+            if keys := self._owned.get(uid):
+                keys.discard(stored.key)
+                if not keys:
+                    del self._owned[uid]
+
+
+class _ResourceIndex:
+    """One resource."""
+
+    __slots__ = ("keys", "objects")
+
+    def __init__(self) -> None:
+        self.keys: list[Key] = []
+        self.objects: dict[Key, Stored] = {}
+
+
+def lean_key(key: Key) -> Key:
+    """The same key, sharing its resource and namespace with all others."""
+    return Key(sys.intern(key.resource), sys.intern(key.namespace), key.name)
+
+
+class KeyLocks:
+    """Who may change which key."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Key, deque[asyncio.Future[None]]] = {}
+
+    async def take(self, key: Key) -> None:
+        """Wait until nobody else changes the key."""
+        if (line := self._waiting.get(key)) is None:
+            self._waiting[key] = deque()
+            return
+        turn = asyncio.get_running_loop().create_future()
+        line.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            # The turn may have come in the same moment; then it is for the next one.
+            if turn.done() and not turn.cancelled():
+                self.pass_on(key)
+            raise
+
+    def pass_on(self, key: Key) -> None:
+        line = self._waiting[key]
+        while line:
+            turn = line.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        del self._waiting[key]
 
 
 class SqliteStore:

@@ -14,10 +14,16 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Protocol
 
-from picokube.apiserver.storage.errors import Broken, ChangeFailed, Closed, DiskFull, StorageError
-from picokube.apiserver.storage.log import Log
-from picokube.apiserver.storage.schema import error_code
-from picokube.apiserver.storage.store import Event, Stored
+from picokube.apiserver.storage.log import Log, error_code
+from picokube.apiserver.storage.store import (
+    Broken,
+    ChangeFailed,
+    Closed,
+    DiskFull,
+    Event,
+    StorageError,
+    Stored,
+)
 
 UNTOUCHED = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_TOOBIG})
 """After these SQLite has certainly written nothing. After any other, the file must be looked at again."""

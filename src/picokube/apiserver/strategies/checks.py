@@ -5,29 +5,27 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from picokube.apiserver.names import (
+from picokube.apiserver.kinds.names import (
     label_problems,
     label_value_problems,
     qualified_name_problems,
     subdomain_problems,
 )
+from picokube.apiserver.protocol.messages import Json
 from picokube.schema.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 
 __all__ = [
-    "IMMUTABLE", "Json", "JsonObject", "config_key_problems", "dns_label", "dns_subdomain", "duplicate", "forbidden",
+    "IMMUTABLE", "config_key_problems", "dns_label", "dns_subdomain", "duplicate", "forbidden",
     "immutable", "in_range", "invalid", "ip_address", "label_selector", "labels", "labels_match", "non_negative",
     "not_supported", "number_or_percent", "one_of", "port_name_problems", "port_number", "port_or_name", "required",
     "same",
 ]  # fmt: skip
 
-Json = Mapping[str, Any]
-JsonObject = dict[str, Any]
-
 IMMUTABLE: Final = "field is immutable"
 _CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _PORT_NAME: Final = re.compile(r"[a-z0-9-]+")
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
-_MOST: Final = 253
+_MAX_CONFIG_KEY: Final = 253
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
@@ -149,10 +147,13 @@ def labels_match(selector: Json | None, found: Mapping[str, str]) -> bool:
         return False
     if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
-    return all(_holds(match_expression, found) for match_expression in selector.get("matchExpressions") or ())
+    return all(
+        _expression_matches(match_expression, found)
+        for match_expression in selector.get("matchExpressions") or ()
+    )
 
 
-def _holds(each: Json, found: Mapping[str, str]) -> bool:
+def _expression_matches(each: Json, found: Mapping[str, str]) -> bool:
     key, values = each.get("key", ""), each.get("values") or ()
     match each.get("operator"):
         case "In":
@@ -168,8 +169,8 @@ def _holds(each: Json, found: Mapping[str, str]) -> bool:
 def config_key_problems(key: str) -> list[str]:
     """Keys of ConfigMaps and Secrets become file names."""
     problems: list[str] = []
-    if len(key) > _MOST:
-        problems.append(f"must be no more than {_MOST} characters")
+    if len(key) > _MAX_CONFIG_KEY:
+        problems.append(f"must be no more than {_MAX_CONFIG_KEY} characters")
     if not _CONFIG_KEY.fullmatch(key):
         problems.append(
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "

@@ -3,20 +3,18 @@
 A kind of its own overrides `default`, `reset`, `problems`, `update_problems`, `cells`; each is given decoded objects.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any, ClassVar
 
-from picokube.apiserver import errors
-from picokube.apiserver.strategies.go_encoding import restore, written
-from picokube.apiserver.strategies.go_types import Struct, type_of
+from picokube.apiserver.gotypes.decoding import Decoding, WrongType
+from picokube.apiserver.gotypes.encoding import restore, written
+from picokube.apiserver.gotypes.go_types import Struct, type_of
+from picokube.apiserver.gotypes.scalar_types import BadText
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.printing import created
-from picokube.apiserver.strategies.scalar_types import BadText
-from picokube.apiserver.strategies.typed import Decoding, WrongType
 from picokube.schema import FieldError, UnknownField
 from picokube.schema.pruning import deep_copy
-
-JsonObject = dict[str, Any]
-Json = Mapping[str, Any]
 
 
 class Kind:
@@ -189,3 +187,15 @@ class Kind:
         self._put_back(obj, old, *names)
         meta: JsonObject = obj["metadata"]
         self._put_back(meta, old["metadata"], *self.status_keeps)
+
+
+class Ignored(Kind):
+    """Creating one tells that nobody will act on it."""
+
+    plural: ClassVar = ""
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        del obj
+        if old is not None or not self.plural:
+            return []
+        return [f"nobody acts on {self.plural} on this server; it is stored only"]

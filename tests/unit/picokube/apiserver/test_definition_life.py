@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from picokube.apiserver import errors
-from picokube.apiserver.object_store import create
-from picokube.apiserver.resources import ResourceType
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.objects.object_store import create
+from picokube.apiserver.protocol import errors
 from picokube.apiserver.storage.store import Key
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 from unit.picokube.apiserver.small_server import (
     CRDS,
     GROUP,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from picokube.apiserver import errors
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.strategies.config import MAX_COUNT
-from picokube.apiserver.strategies.custom_types import resource_types_of
-from picokube.apiserver.tables import table_columns, table_row
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.printing.tables import table_columns, table_row
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.strategies.core.config import MAX_COUNT
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 from unit.picokube.apiserver.strategies.answers import created, resource_of
 
 TYPES = {(built_in_type.group, built_in_type.kind): built_in_type for built_in_type in built_in_types()}

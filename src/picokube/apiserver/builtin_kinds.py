@@ -1,0 +1,219 @@
+"""The built-in kinds: generated facts (names, columns, schemas) joined with the strategy and behavior of each kind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from picokube.apiserver.auth.access import Access, guard_of
+from picokube.apiserver.auth.reviews import KINDS as REVIEWS
+from picokube.apiserver.auth.reviews import AccessReviewer, Review, TokenLookup, review
+from picokube.apiserver.kinds.builtin_data import kinds, lazy_schema
+from picokube.apiserver.kinds.names import (
+    label_1035_problems,
+    label_problems,
+    path_segment_problems,
+    subdomain_problems,
+)
+from picokube.apiserver.kinds.resources import Find, ResourceType, TableColumn
+from picokube.apiserver.kinds.scaling import ScalePaths
+from picokube.apiserver.strategies.core.cluster import Lease, Namespace, Node, PriorityClass
+from picokube.apiserver.strategies.core.config import ConfigMap, Secret
+from picokube.apiserver.strategies.core.event import Event, EventsEvent
+from picokube.apiserver.strategies.core.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
+from picokube.apiserver.strategies.core.service import Service
+from picokube.apiserver.strategies.core.volumes import PersistentVolume, PersistentVolumeClaim
+from picokube.apiserver.strategies.crds.definition import CustomResourceDefinition
+from picokube.apiserver.strategies.kind import Kind
+from picokube.apiserver.strategies.pods.pod import Pod
+from picokube.apiserver.strategies.policy import autoscaler, stored_only
+from picokube.apiserver.strategies.workloads import apps
+from picokube.apiserver.strategies.workloads.cron_job import CronJob
+from picokube.apiserver.strategies.workloads.job import Job
+
+POD_GRACE_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behavior:
+    """What a kind does beyond its generated facts."""
+
+    strategy: Kind
+    has_generation: bool
+    selectable_fields: tuple[str, ...]
+    name_problems: Callable[[str], list[str]]
+    unconditional_update: bool
+    create_on_update: bool
+    orphans_by_default: bool
+    grace_seconds: int | None
+    stored_as: str
+    stored_version: str
+    scale: ScalePaths | None
+    review: Review | None
+
+
+_STRATEGIES: Final[dict[str, type[Kind]]] = {
+    "/ConfigMap": ConfigMap,
+    "/Endpoints": stored_only.Endpoints,
+    "/Event": Event,
+    "/LimitRange": stored_only.LimitRange,
+    "/Namespace": Namespace,
+    "/Node": Node,
+    "/PersistentVolume": PersistentVolume,
+    "/PersistentVolumeClaim": PersistentVolumeClaim,
+    "/Pod": Pod,
+    "/ReplicationController": apps.ReplicationController,
+    "/ResourceQuota": stored_only.ResourceQuota,
+    "/Secret": Secret,
+    "/Service": Service,
+    "admissionregistration.k8s.io/MutatingWebhookConfiguration": stored_only.WebhookConfiguration,
+    "admissionregistration.k8s.io/ValidatingWebhookConfiguration": stored_only.WebhookConfiguration,
+    "apiextensions.k8s.io/CustomResourceDefinition": CustomResourceDefinition,
+    "apps/DaemonSet": apps.DaemonSet,
+    "apps/Deployment": apps.Deployment,
+    "apps/ReplicaSet": apps.ReplicaSet,
+    "apps/StatefulSet": apps.StatefulSet,
+    "autoscaling/HorizontalPodAutoscaler": autoscaler.HorizontalPodAutoscaler,
+    "batch/CronJob": CronJob,
+    "batch/Job": Job,
+    "coordination.k8s.io/Lease": Lease,
+    "discovery.k8s.io/EndpointSlice": stored_only.EndpointSlice,
+    "events.k8s.io/Event": EventsEvent,
+    "networking.k8s.io/Ingress": stored_only.Ingress,
+    "networking.k8s.io/NetworkPolicy": stored_only.NetworkPolicy,
+    "policy/PodDisruptionBudget": stored_only.PodDisruptionBudget,
+    "rbac.authorization.k8s.io/ClusterRole": ClusterRole,
+    "rbac.authorization.k8s.io/ClusterRoleBinding": ClusterRoleBinding,
+    "rbac.authorization.k8s.io/Role": Role,
+    "rbac.authorization.k8s.io/RoleBinding": RoleBinding,
+    "scheduling.k8s.io/PriorityClass": PriorityClass,
+    "storage.k8s.io/StorageClass": stored_only.StorageClass,
+}
+_WITH_GENERATION: Final = frozenset(
+    {
+        "Pod", "Job", "CronJob", "DaemonSet", "StatefulSet", "Deployment", "ReplicaSet", "Ingress",
+        "ReplicationController",
+        "NetworkPolicy", "PodDisruptionBudget", "EndpointSlice", "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration", "CustomResourceDefinition",
+    }
+)  # fmt: skip
+_CONDITIONAL: Final = frozenset(
+    {
+        "Lease", "PodDisruptionBudget", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
+        "CustomResourceDefinition",
+    }
+)  # fmt: skip
+_CREATED_BY_PUT: Final = frozenset(
+    {
+        "Event", "Service", "Endpoints", "LimitRange", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
+        "Lease",
+    }
+)  # fmt: skip
+_NAMES: Final[dict[str, Callable[[str], list[str]]]] = {
+    "Namespace": label_problems,
+    "Service": label_1035_problems,
+    **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), path_segment_problems),
+}
+_SCALE: Final = ScalePaths(spec=".spec.replicas", status=".status.replicas", pod_selector=".spec.selector")
+_REFERENCE_FIELDS: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_SELECTABLE: Final[dict[str, tuple[str, ...]]] = {
+    "/Pod": (
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+        "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
+    ),
+    "/Event": (
+        *(f"involvedObject.{name}" for name in _REFERENCE_FIELDS), "reason", "reportingComponent", "source", "type",
+    ),
+    "events.k8s.io/Event": (
+        *(f"regarding.{name}" for name in _REFERENCE_FIELDS), "reason", "reportingController", "type",
+    ),
+    "/Namespace": ("status.phase",),
+    "/Secret": ("type",),
+    "/Node": ("spec.unschedulable",),
+    "/Service": ("spec.clusterIP", "spec.type"),
+    "batch/Job": ("status.successful",),
+    "apps/ReplicaSet": ("status.replicas",),
+    "/ReplicationController": ("status.replicas",),
+}  # fmt: skip
+
+
+def behavior_of(
+    row: dict[str, Any], find: Find | None, lookup: TokenLookup | None, judge: AccessReviewer | None
+) -> Behavior:
+    kind, key = row["kind"], f"{row['group']}/{row['kind']}"
+    return Behavior(
+        strategy=_strategy(row, key, find),
+        has_generation=kind in _WITH_GENERATION,
+        selectable_fields=_SELECTABLE.get(key, ()),
+        name_problems=_NAMES.get(kind, subdomain_problems),
+        unconditional_update=kind not in _CONDITIONAL,
+        create_on_update=kind in _CREATED_BY_PUT,
+        orphans_by_default=kind == "Job",
+        grace_seconds=POD_GRACE_SECONDS if kind == "Pod" else None,
+        stored_as="events" if kind == "Event" else "",
+        stored_version="v2" if kind == "HorizontalPodAutoscaler" else "",
+        scale=_SCALE if "scale" in row["subresources"] else None,
+        review=review(kind, lookup, judge) if kind in REVIEWS else None,
+    )
+
+
+def _strategy(row: dict[str, Any], key: str, find: Find | None) -> Kind:
+    found = _STRATEGIES.get(key, Kind)
+    if found is autoscaler.HorizontalPodAutoscaler and row["version"] == "v1":
+        found = autoscaler.HorizontalPodAutoscalerV1
+    if issubclass(found, Pod):
+        return found(row["struct"], version=row["version"], find=find)
+    return found(row["struct"], version=row["version"])
+
+
+def built_in_types(
+    find: Find | None = None, lookup: TokenLookup | None = None, access: Access | None = None
+) -> list[ResourceType]:
+    """Every built-in kind. Schemas are read when they are first looked at.
+
+    `find` gives stored objects, for kinds that refer to others: a pod to its account and its priority class.
+    `lookup` tells whose a token is and `access` who may do what, for reviews and roles. Without them references are
+    taken to be good, tokens bad, and nobody may do anything.
+    """
+    return [_type(row, behavior_of(row, find, lookup, access), access) for row in kinds().values()]
+
+
+def _type(row: dict[str, Any], behavior: Behavior, access: Access | None) -> ResourceType:
+    return ResourceType(
+        group=row["group"],
+        version=row["version"],
+        kind=row["kind"],
+        plural=row["plural"],
+        singular=row["singular"],
+        namespaced=row["namespaced"],
+        short_names=tuple(row["shortNames"]),
+        categories=tuple(row["categories"]),
+        verbs=tuple(row["verbs"]),
+        subresources=frozenset(row["subresources"]),
+        strategy=behavior.strategy,
+        schema=lazy_schema(row["definition"]),
+        columns=tuple(
+            _column(column) for column in row["columns"] if column["name"] != "Name" or column["priority"]
+        ),
+        has_generation=behavior.has_generation,
+        selectable_fields=behavior.selectable_fields,
+        name_problems=behavior.name_problems,
+        unconditional_update=behavior.unconditional_update,
+        create_on_update=behavior.create_on_update,
+        grace_seconds=behavior.grace_seconds,
+        stored_as=behavior.stored_as,
+        stored_version=behavior.stored_version,
+        scale=behavior.scale,
+        orphans_by_default=behavior.orphans_by_default,
+        review=behavior.review,
+        guard=guard_of(row["kind"], access) if access else None,
+    )
+
+
+def _column(row: dict[str, Any]) -> TableColumn:
+    return TableColumn(
+        name=row["name"],
+        type=row["type"],
+        format=row["format"],
+        description=row["description"],
+        priority=row["priority"],
+    )

@@ -1,0 +1,83 @@
+"""Lets a deleted claim go once no pod on a node uses it. Knows claims and the volumes of pods."""
+
+import asyncio
+import logging
+
+import orjson
+
+from picokube.apiserver.objects.context import CommittedWrite, ServerContext
+from picokube.apiserver.objects.object_store import update
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import JsonObject
+from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.storage.store import ChangeFailed, Closed, Key
+from picokube.apiserver.strategies.core.volumes import PROTECTION
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1.0
+CLAIMS, PODS = "persistentvolumeclaims", "pods"
+_OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
+
+
+class ClaimProtection:
+    """One queue of claims to look at; looking twice does no harm."""
+
+    def __init__(self, serving: ServerContext) -> None:
+        self._serving = serving
+        self._queue: asyncio.Queue[Key] = asyncio.Queue()
+        serving.listeners.append(self._hear)
+
+    def _hear(self, heard: CommittedWrite) -> None:
+        meta = heard.object["metadata"]
+        match heard.resource.qualified:
+            case "persistentvolumeclaims" if meta.get("deletionTimestamp") and not heard.gone:
+                self._queue.put_nowait(Key(CLAIMS, meta["namespace"], meta["name"]))
+            case "pods" if heard.gone:
+                for name in claims_of(heard.object):
+                    self._queue.put_nowait(Key(CLAIMS, meta["namespace"], name))
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        for stored in self._serving.store.list(CLAIMS).objects:
+            self._queue.put_nowait(stored.key)
+        while True:
+            key = await self._queue.get()
+            try:
+                await self._look_at(key)
+            except Closed:
+                return
+            except (errors.ApiError, ChangeFailed, OSError) as error:
+                if not (isinstance(error, errors.ApiError) and error.reason in {"NotFound", "Conflict"}):
+                    log.warning("claim protection postponed", extra={"claim": key.name, "reason": str(error)})
+                    asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, key)
+
+    async def _look_at(self, key: Key) -> None:
+        stored = self._serving.store.get(key)
+        if stored is None:
+            return
+        meta = orjson.loads(stored.data)["metadata"]
+        has_finalizer = meta.get("deletionTimestamp") and PROTECTION in (meta.get("finalizers") or ())
+        if has_finalizer and not self._is_used(key):
+            resource = self._serving.registry.find("", "v1", CLAIMS)
+            if resource is not None:
+                await update(self._serving, resource, key, _without_finalizer, _OPTIONS)
+
+    def _is_used(self, key: Key) -> bool:
+        pods = self._serving.store.list(PODS, key.namespace).objects
+        return any(key.name in claims_of(orjson.loads(pod.data)) for pod in pods)
+
+
+def claims_of(pod: JsonObject) -> list[str]:
+    """Claims that a pod uses. One without a node never got to use any, and will not start with one that is deleted."""
+    spec = pod.get("spec") or {}
+    if not spec.get("nodeName"):
+        return []
+    named = [volume.get("persistentVolumeClaim") or {} for volume in spec.get("volumes") or ()]
+    return [item["claimName"] for item in named if item.get("claimName")]
+
+
+def _without_finalizer(old: JsonObject) -> tuple[JsonObject, bool]:
+    meta = old["metadata"]
+    meta["finalizers"] = [finalizer for finalizer in meta.get("finalizers") or () if finalizer != PROTECTION]
+    return old, False

@@ -1,0 +1,223 @@
+"""Garbage collection: dependents go with their owners, or are left as orphans, as the owner's deletion asked.
+
+Follows every write of the server; after a start it looks at everything once. Knows owner references, no kind.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.objects.context import CommittedWrite, ServerContext, key_of
+from picokube.apiserver.objects.deletion import FOREGROUND, ORPHAN, DeleteOptions, delete
+from picokube.apiserver.objects.object_store import update
+from picokube.apiserver.objects.updating import Mutation
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import JsonObject
+from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.storage.store import ChangeFailed, Closed, Stored
+
+log = logging.getLogger(__name__)
+
+BATCH_SIZE = 64
+RETRY_SECONDS = 1.0
+_OPTIONS = WriteOptions(manager="garbage-collector", validation=IGNORE)
+_FOREGROUND = FOREGROUND.encode()
+
+
+class Collector:
+    """One queue of uids to look at; looking twice does no harm."""
+
+    def __init__(self, serving: ServerContext) -> None:
+        self._serving = serving
+        self._queue: asyncio.Queue[CommittedWrite] = asyncio.Queue()
+        serving.listeners.append(self._hear)
+
+    def _hear(self, heard: CommittedWrite) -> None:
+        meta = heard.object["metadata"]
+        if heard.gone or meta.get("deletionTimestamp"):
+            self._queue.put_nowait(heard)
+        elif owners := meta.get("ownerReferences"):
+            # An owner that goes later is heard of then, and what it owns is looked at.
+            found = [self._owner(owner, meta.get("namespace")) for owner in owners]
+            if None in found or any(_is_foreground(owner) for owner in found):
+                self._queue.put_nowait(heard)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        self._look_at_everything()
+        while True:
+            heard = await self._queue.get()
+            try:
+                await self._consider(heard)
+            except Closed:
+                return
+            except (errors.ApiError, ChangeFailed, OSError) as error:
+                if not (isinstance(error, errors.ApiError) and error.reason in {"NotFound", "Conflict"}):
+                    log.warning("garbage collection postponed", extra={"reason": str(error)})
+                    asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, heard)
+
+    def _look_at_everything(self) -> None:
+        for resource in {item.stored_as or item.qualified: item for item in self._serving.registry}.values():
+            if "list" not in resource.verbs:
+                continue
+            for stored in self._serving.store.list(resource.stored_as or resource.qualified).objects:
+                self._hear(CommittedWrite(resource=resource, object=orjson.loads(stored.data), gone=False))
+
+    async def _consider(self, heard: CommittedWrite) -> None:
+        obj = heard.object
+        meta = obj["metadata"]
+        finalizers = meta.get("finalizers") or ()
+        if heard.gone:
+            await self._collect(self._serving.store.owned_by(meta["uid"]))
+            await self._owners_that_wait(obj)
+        elif meta.get("deletionTimestamp") and FOREGROUND in finalizers:
+            await self._foreground(heard.resource, obj)
+        elif meta.get("deletionTimestamp") and ORPHAN in finalizers:
+            await self._orphan(heard.resource, obj)
+        elif meta.get("ownerReferences"):
+            await self._collect_if_orphaned(heard.resource, obj)
+
+    async def _collect(self, dependents: Sequence[Stored]) -> None:
+        for start in range(0, len(dependents), BATCH_SIZE):
+            part = dependents[start : start + BATCH_SIZE]
+            await asyncio.gather(*(self._collect_stored(item) for item in part))
+
+    async def _collect_stored(self, stored: Stored) -> None:
+        obj = orjson.loads(stored.data)
+        resource = self._type_of(stored, obj)
+        if resource is not None:
+            await self._collect_if_orphaned(resource, obj)
+
+    def _type_of(self, stored: Stored, obj: JsonObject) -> ResourceType | None:
+        """That of the version it is stored in, or another one where that is not served."""
+        registry = self._serving.registry
+        return registry.by_kind(obj["apiVersion"], obj["kind"]) or registry.by_storage(stored.key.resource)
+
+    async def _collect_if_orphaned(self, resource: ResourceType, obj: JsonObject) -> None:
+        """Delete what has no owner left; forget owners that are gone where others remain."""
+        meta = obj["metadata"]
+        gone = [
+            owner["uid"]
+            for owner in meta["ownerReferences"]
+            if not self._exists(owner, meta.get("namespace"))
+        ]
+        if not gone:
+            await self._follow_foreground(resource, obj)
+        elif len(gone) == len(meta["ownerReferences"]):
+            await self._delete(resource, obj, "Background")
+        else:
+            await self._forget_owners(resource, obj, gone)
+
+    def _exists(self, owner: JsonObject, namespace: str | None) -> bool:
+        return self._owner(owner, namespace) is not None
+
+    def _owner(self, owner: JsonObject, namespace: str | None) -> JsonObject | None:
+        """Read whole only where its text names the finalizer: most owners wait for nobody, and some are large."""
+        resource = self._serving.registry.by_kind(owner["apiVersion"], owner["kind"])
+        if resource is None:
+            # A kind that nobody serves may come back with its CRD: never taken for gone.
+            return {"metadata": {}}
+        stored = self._serving.store.get(
+            key_of(resource, namespace if resource.namespaced else None, owner["name"])
+        )
+        if stored is None or stored.uid != owner["uid"]:
+            return None
+        found: JsonObject = orjson.loads(stored.data) if _FOREGROUND in stored.data else {"metadata": {}}
+        return found
+
+    async def _follow_foreground(self, resource: ResourceType, obj: JsonObject) -> None:
+        """An owner that waits for its dependents takes those along that nobody else owns."""
+        meta = obj["metadata"]
+        if meta.get("deletionTimestamp"):
+            return
+        owners = [self._owner(owner, meta.get("namespace")) for owner in meta["ownerReferences"]]
+        if all(_is_foreground(owner) for owner in owners):
+            has_dependents = bool(self._serving.store.owned_by(meta["uid"]))
+            await self._delete(resource, obj, "Foreground" if has_dependents else "Background")
+
+    async def _foreground(self, resource: ResourceType, obj: JsonObject) -> None:
+        uid = obj["metadata"]["uid"]
+        await self._collect(self._serving.store.owned_by(uid))
+        blocking = [item for item in self._serving.store.owned_by(uid) if _blocks_deletion(item, uid)]
+        if not blocking:
+            await self._drop_finalizer(resource, obj, FOREGROUND)
+
+    async def _orphan(self, resource: ResourceType, obj: JsonObject) -> None:
+        uid = obj["metadata"]["uid"]
+        for stored in self._serving.store.owned_by(uid):
+            dependent = orjson.loads(stored.data)
+            kind = self._type_of(stored, dependent)
+            if kind is not None:
+                await self._forget_owners(kind, dependent, [uid])
+        await self._drop_finalizer(resource, obj, ORPHAN)
+
+    async def _owners_that_wait(self, obj: JsonObject) -> None:
+        meta = obj["metadata"]
+        for reference in meta.get("ownerReferences") or ():
+            owner = self._owner(reference, meta.get("namespace"))
+            if owner and FOREGROUND in (owner["metadata"].get("finalizers") or ()):
+                resource = self._serving.registry.by_kind(reference["apiVersion"], reference["kind"])
+                if resource is not None:
+                    await self._foreground(resource, owner)
+
+    async def _delete(self, resource: ResourceType, obj: JsonObject, propagation: str) -> None:
+        meta = obj["metadata"]
+        options = DeleteOptions(propagation=propagation, uid=meta["uid"])
+        try:
+            await delete(
+                self._serving, resource, key_of(resource, meta.get("namespace"), meta["name"]), options
+            )
+        except errors.ApiError as error:
+            if error.reason not in ("NotFound", "Conflict"):
+                raise
+
+    async def _forget_owners(self, resource: ResourceType, obj: JsonObject, uids: Iterable[str]) -> None:
+        gone = set(uids)
+
+        def without(old: JsonObject) -> tuple[JsonObject, bool]:
+            kept = [
+                owner_reference
+                for owner_reference in old["metadata"].get("ownerReferences") or ()
+                if owner_reference["uid"] not in gone
+            ]
+            _set(old["metadata"], "ownerReferences", kept)
+            return old, False
+
+        await self._change(resource, obj, without)
+
+    async def _drop_finalizer(self, resource: ResourceType, obj: JsonObject, finalizer: str) -> None:
+        def without(old: JsonObject) -> tuple[JsonObject, bool]:
+            kept = [item for item in old["metadata"].get("finalizers") or () if item != finalizer]
+            _set(old["metadata"], "finalizers", kept)
+            return old, False
+
+        await self._change(resource, obj, without)
+
+    async def _change(self, resource: ResourceType, obj: JsonObject, mutation: Mutation) -> None:
+        meta = obj["metadata"]
+        key = key_of(resource, meta.get("namespace"), meta["name"])
+        try:
+            await update(self._serving, resource, key, mutation, _OPTIONS)
+        except errors.ApiError as error:
+            if error.reason not in ("NotFound", "Conflict"):
+                raise
+
+
+def _is_foreground(owner: JsonObject | None) -> bool:
+    """Whether an owner goes after its dependents."""
+    return FOREGROUND in ((owner or {}).get("metadata", {}).get("finalizers") or ())
+
+
+def _blocks_deletion(stored: Stored, uid: str) -> bool:
+    owners = orjson.loads(stored.data)["metadata"].get("ownerReferences") or ()
+    return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)
+
+
+def _set(meta: JsonObject, name: str, value: list[JsonObject]) -> None:
+    if value:
+        meta[name] = value
+    else:
+        meta.pop(name, None)

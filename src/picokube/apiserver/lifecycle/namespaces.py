@@ -1,0 +1,264 @@
+"""Namespaces: adds the default objects to new ones, and empties deleted ones."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import orjson
+
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.objects.context import CommittedWrite, ServerContext
+from picokube.apiserver.objects.deletion import DeleteOptions, delete
+from picokube.apiserver.objects.object_store import create, update
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import Json, JsonObject
+from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.storage.store import ChangeFailed, Closed, Key
+
+_DONE: Final = {
+    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": (
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+}
+"""Reason and message of each condition when nothing holds the namespace."""
+
+
+class RemainingContent:
+    """What a pass over a namespace could not delete."""
+
+    def __init__(self) -> None:
+        self._resources: Counter[tuple[str, str]] = Counter()
+        self._finalizers: Counter[str] = Counter()
+
+    def __bool__(self) -> bool:
+        return bool(self._resources)
+
+    def add(self, plural: str, group: str, finalizers: Iterable[str]) -> None:
+        """Count an object and the finalizers that hold it."""
+        self._resources[plural, group] += 1
+        self._finalizers.update(finalizers)
+
+    def held(self) -> dict[str, tuple[str, str]]:
+        """Reason and message of the conditions that are true."""
+        found: dict[str, tuple[str, str]] = {}
+        if self._resources:
+            counts = [
+                f"{plural}.{group} has {count} resource instances"
+                for (plural, group), count in self._resources.items()
+            ]
+            message = f"Some resources are remaining: {', '.join(sorted(counts))}"
+            found["NamespaceContentRemaining"] = ("SomeResourcesRemain", message)
+        if self._finalizers:
+            counts = [f"{name} in {count} resource instances" for name, count in self._finalizers.items()]
+            message = f"Some content in the namespace has finalizers remaining: {', '.join(sorted(counts))}"
+            found["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", message)
+        return found
+
+
+def deletion_conditions(before: Iterable[Json], remaining: RemainingContent, now: str) -> list[JsonObject]:
+    """The conditions after a pass. A condition keeps its time while its status is the same; others stay."""
+    known = {item["type"]: item for item in before}
+    held = remaining.held()
+    found = dict(known)
+    for kind, done in _DONE.items():
+        status = "True" if kind in held else "False"
+        reason, message = held.get(kind, done)
+        old = known.get(kind) or {}
+        since = old["lastTransitionTime"] if old.get("status") == status else now
+        found[kind] = {
+            "type": kind,
+            "status": status,
+            "lastTransitionTime": since,
+            "reason": reason,
+            "message": message,
+        }
+    return [dict(item) for item in found.values()]
+
+
+log = logging.getLogger(__name__)
+
+ROOT_CERTIFICATE = "kube-root-ca.crt"
+FIRST_REVISION = 1
+INITIAL_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_ROOT_CERTIFICATE_DESCRIPTION = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
+_OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
+_LOOK_AGAIN_SECONDS = 0.2
+_RETRY_SECONDS = 1.0
+_EXPECTED_REASONS = frozenset({"NotFound", "Conflict", "AlreadyExists"})
+
+
+class NamespaceController:
+    """Follows namespaces."""
+
+    def __init__(self, serving: ServerContext, *, authority: str | None = None) -> None:
+        self._serving = serving
+        self._authority = authority
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._queued: set[str] = set()
+        self._looked_at_again: set[str] = set()
+        """Namespaces with a timer: every object that goes brings a look, and looks must not multiply."""
+        serving.listeners.append(self._hear)
+
+    def _hear(self, heard: CommittedWrite) -> None:
+        if heard.resource.qualified == "namespaces" and not heard.gone:
+            self._enqueue(heard.object["metadata"]["name"])
+        elif heard.gone and (namespace := heard.object["metadata"].get("namespace")):
+            stored = self._serving.store.get(Key("namespaces", "", namespace))
+            if stored is not None and b'"deletionTimestamp"' in stored.data:
+                self._look_again(namespace)
+
+    def _enqueue(self, name: str) -> None:
+        if name not in self._queued:
+            self._queued.add(name)
+            self._queue.put_nowait(name)
+
+    def _look_again(self, name: str, seconds: float = _LOOK_AGAIN_SECONDS) -> None:
+        """In a moment, once, however often it is asked for until then."""
+
+        def due() -> None:
+            self._looked_at_again.discard(name)
+            self._enqueue(name)
+
+        if name not in self._looked_at_again:
+            self._looked_at_again.add(name)
+            asyncio.get_running_loop().call_later(seconds, due)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        for stored in self._serving.store.list("namespaces").objects:
+            self._enqueue(stored.key.name)
+        while True:
+            name = await self._queue.get()
+            self._queued.discard(name)
+            try:
+                await self._look_at(name)
+            except Closed:
+                return
+            except (errors.ApiError, ChangeFailed, OSError) as error:
+                if not (isinstance(error, errors.ApiError) and error.reason in _EXPECTED_REASONS):
+                    log.warning("namespace postponed", extra={"namespace": name, "reason": str(error)})
+                    self._look_again(name, _RETRY_SECONDS)
+
+    async def create_initial(self) -> None:
+        """What a new server holds; before anybody asks it."""
+        resource = self._resource("namespaces")
+        for name in INITIAL_NAMESPACES:
+            if self._serving.store.get(Key("namespaces", "", name)) is None:
+                obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+                await create(self._serving, resource, None, obj, _OPTIONS)
+        if self._serving.store.floor == FIRST_REVISION:
+            # Revisions before the bootstrap objects are not watchable.
+            await self._serving.store.compact(self._serving.store.revision)
+
+    async def _look_at(self, name: str) -> None:
+        stored = self._serving.store.get(Key("namespaces", "", name))
+        if stored is None:
+            return
+        namespace = orjson.loads(stored.data)
+        if namespace["metadata"].get("deletionTimestamp"):
+            await self._empty(namespace)
+        else:
+            await self._add_defaults(name)
+
+    async def _add_defaults(self, namespace: str) -> None:
+        """A service account for pods that name none, and the certificate by which pods know the server."""
+        await self._ensure("serviceaccounts", namespace, _object("ServiceAccount", "default"))
+        if self._authority is not None:
+            certificate = _object("ConfigMap", ROOT_CERTIFICATE) | {"data": {"ca.crt": self._authority}}
+            certificate["metadata"]["annotations"] = {
+                "kubernetes.io/description": _ROOT_CERTIFICATE_DESCRIPTION
+            }
+            await self._ensure("configmaps", namespace, certificate)
+
+    async def _ensure(self, plural: str, namespace: str, obj: JsonObject) -> None:
+        if self._serving.store.get(Key(plural, namespace, obj["metadata"]["name"])) is None:
+            await create(self._serving, self._resource(plural), namespace, obj, _OPTIONS)
+
+    async def _empty(self, namespace: JsonObject) -> None:
+        """Delete what is in it; once nothing is left, let it go."""
+        name = namespace["metadata"]["name"]
+        remaining = RemainingContent()
+        for resource in {item.stored_as or item.qualified: item for item in self._serving.registry}.values():
+            if not resource.namespaced or "list" not in resource.verbs:
+                continue
+            for stored in self._serving.store.list(resource.stored_as or resource.qualified, name).objects:
+                meta = orjson.loads(stored.data)["metadata"]
+                if meta.get("deletionTimestamp") or not await self._delete(resource, stored.key):
+                    remaining.add(resource.plural, resource.group, meta.get("finalizers") or ())
+        if remaining or _has_finalizers(namespace):
+            await self._report(name, remaining)
+        if remaining:
+            self._look_again(name)
+            return
+        await update(
+            self._serving,
+            self._resource("namespaces"),
+            Key("namespaces", "", name),
+            _without_finalizers,
+            _OPTIONS,
+            subresource="finalize",
+        )
+
+    async def _report(self, name: str, remaining: RemainingContent) -> None:
+        """Write into the status what keeps the namespace; nothing if it says so already."""
+
+        def reported(old: JsonObject) -> tuple[JsonObject, bool]:
+            before = old["status"].get("conditions") or ()
+            conditions = deletion_conditions(before, remaining, self._serving.now())
+            return old | {"status": old["status"] | {"conditions": conditions}}, False
+
+        resource = self._resource("namespaces")
+        await update(
+            self._serving,
+            resource,
+            Key("namespaces", "", name),
+            reported,
+            _OPTIONS,
+            subresource="status",
+        )
+
+    async def _delete(self, resource: ResourceType, key: Key) -> bool:
+        try:
+            done = await delete(self._serving, resource, key, DeleteOptions(propagation="Background"))
+        except errors.ApiError as error:
+            if error.reason == "NotFound":
+                return True
+            raise
+        return done.gone
+
+    def _resource(self, plural: str) -> ResourceType:
+        found = self._serving.registry.find("", "v1", plural)
+        if found is None:
+            raise LookupError(f"{plural} are not served")
+        return found
+
+
+def _has_finalizers(namespace: JsonObject) -> bool:
+    """Whether others hold the namespace itself."""
+    others = [
+        finalizer for finalizer in namespace["spec"].get("finalizers") or () if finalizer != "kubernetes"
+    ]
+    return bool(others or namespace["metadata"].get("finalizers"))
+
+
+def _object(kind: str, name: str) -> JsonObject:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}
+
+
+def _without_finalizers(old: JsonObject) -> tuple[JsonObject, bool]:
+    old["spec"] = {**(old.get("spec") or {}), "finalizers": []}
+    return old, True
