@@ -58,7 +58,7 @@ def too_large_version(serving: ServerContext, asked: int) -> errors.ApiError:
     return errors.ApiError(
         504,
         "Timeout",
-        f"Timeout: Too large resource version: {asked}, upgraded: {serving.store.revision}",
+        f"Timeout: Too large resource version: {asked}, current: {serving.store.revision}",
         details={
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             "retryAfterSeconds": 1,

@@ -246,7 +246,7 @@ def _json_config(request: Request) -> Decoded:
     document = read_json(request.body)
     if not isinstance(document, dict):
         raise errors.bad_request(
-            "error decoding YAML: the apply_configuration configuration is not an object"
+            "error decoding YAML: the applied configuration is not an object"
         )
     return Decoded(object=document)
 
