@@ -9,7 +9,7 @@ from picokube.apiserver.auth.reviews import KINDS as REVIEWS
 from picokube.apiserver.auth.reviews import AccessReviewer, Review, TokenLookup, review
 from picokube.apiserver.kinds.builtin_data import kinds, lazy_schema
 from picokube.apiserver.kinds.names import (
-    label_1035_problems,
+    dns_1035_problems,
     label_problems,
     path_segment_problems,
     subdomain_problems,
@@ -25,7 +25,7 @@ from picokube.apiserver.strategies.core.volumes import PersistentVolume, Persist
 from picokube.apiserver.strategies.crds.definition import CustomResourceDefinition
 from picokube.apiserver.strategies.kind import Kind
 from picokube.apiserver.strategies.pods.pod import Pod
-from picokube.apiserver.strategies.policy import autoscaler, stored_only
+from picokube.apiserver.strategies.policy import autoscaler, network, stored_only, webhooks
 from picokube.apiserver.strategies.workloads import apps
 from picokube.apiserver.strategies.workloads.cron_job import CronJob
 from picokube.apiserver.strategies.workloads.job import Job
@@ -65,8 +65,8 @@ _STRATEGIES: Final[dict[str, type[Kind]]] = {
     "/ResourceQuota": stored_only.ResourceQuota,
     "/Secret": Secret,
     "/Service": Service,
-    "admissionregistration.k8s.io/MutatingWebhookConfiguration": stored_only.WebhookConfiguration,
-    "admissionregistration.k8s.io/ValidatingWebhookConfiguration": stored_only.WebhookConfiguration,
+    "admissionregistration.k8s.io/MutatingWebhookConfiguration": webhooks.MutatingWebhookConfiguration,
+    "admissionregistration.k8s.io/ValidatingWebhookConfiguration": webhooks.ValidatingWebhookConfiguration,
     "apiextensions.k8s.io/CustomResourceDefinition": CustomResourceDefinition,
     "apps/DaemonSet": apps.DaemonSet,
     "apps/Deployment": apps.Deployment,
@@ -78,8 +78,8 @@ _STRATEGIES: Final[dict[str, type[Kind]]] = {
     "coordination.k8s.io/Lease": Lease,
     "discovery.k8s.io/EndpointSlice": stored_only.EndpointSlice,
     "events.k8s.io/Event": EventsEvent,
-    "networking.k8s.io/Ingress": stored_only.Ingress,
-    "networking.k8s.io/NetworkPolicy": stored_only.NetworkPolicy,
+    "networking.k8s.io/Ingress": network.Ingress,
+    "networking.k8s.io/NetworkPolicy": network.NetworkPolicy,
     "policy/PodDisruptionBudget": stored_only.PodDisruptionBudget,
     "rbac.authorization.k8s.io/ClusterRole": ClusterRole,
     "rbac.authorization.k8s.io/ClusterRoleBinding": ClusterRoleBinding,
@@ -110,7 +110,7 @@ _CREATED_BY_PUT: Final = frozenset(
 )  # fmt: skip
 _NAMES: Final[dict[str, Callable[[str], list[str]]]] = {
     "Namespace": label_problems,
-    "Service": label_1035_problems,
+    "Service": dns_1035_problems,
     **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), path_segment_problems),
 }
 _SCALE: Final = ScalePaths(spec=".spec.replicas", status=".status.replicas", pod_selector=".spec.selector")

@@ -84,8 +84,7 @@ class Struct:
             if omit != "inline":
                 found[json] = Field(json, type_of(go_type), omit, number)
                 continue
-            inner = type_of(go_type)
-            assert isinstance(inner, Struct), go_type  # noqa: S101 - data that this package ships
+            inner = struct_of(go_type)
             for field in inner.fields.values():
                 via = ((inner.short, number), *field.via)
                 found[field.json] = Field(field.json, field.type, field.omit, field.number, via)
@@ -101,9 +100,9 @@ class Struct:
         """Fields, and embedded structs, by their number in protobuf."""
         own = {field.number: field for field in self.fields.values() if field.number and not field.via}
         embedded = {
-            number: found
+            number: struct_of(go_type)
             for _, go_type, omit, number in _table()[self.key]["fields"]
-            if omit == "inline" and number and isinstance(found := type_of(go_type), Struct)
+            if omit == "inline" and number
         }
         return own, embedded
 
@@ -137,6 +136,13 @@ def type_of(text: str) -> GoType:
         return MapOf(type_of(text.partition("]")[2]), shown(text))
     row = _table()[text]
     return Struct(text) if "fields" in row else _renamed(type_of(row["is"]), shown(text))
+
+
+def struct_of(text: str) -> Struct:
+    """The struct of this name."""
+    found = type_of(text)
+    assert isinstance(found, Struct), text  # noqa: S101 - data that this package ships
+    return found
 
 
 def _renamed(found: GoType, name: str) -> GoType:

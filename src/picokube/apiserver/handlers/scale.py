@@ -248,7 +248,7 @@ def _check(resource: ResourceType, scale: JsonObject) -> None:
     """Of a built-in kind the Scale itself is checked, of a custom one what comes of it."""
     if resource.is_custom:
         return
-    problems = non_negative("spec.replicas", (scale.get("spec") or {}).get("replicas"))
+    problems = list(non_negative("spec.replicas", (scale.get("spec") or {}).get("replicas")))
     if problems:
         raise errors.invalid("Scale", "autoscaling", scale["metadata"]["name"], problems)
 

@@ -135,7 +135,7 @@ DNS_1035_RULE: Final = (
 )
 
 
-def label_1035_problems(name: str) -> list[str]:
+def dns_1035_problems(name: str) -> list[str]:
     problems = (
         [] if len(name) <= _MAX_1035_LENGTH else [f"must be no more than {_MAX_1035_LENGTH} characters"]
     )

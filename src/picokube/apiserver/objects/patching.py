@@ -245,9 +245,7 @@ def _not_a_map(request: Request, error: errors.ApiError) -> Decoded:
 def _json_config(request: Request) -> Decoded:
     document = read_json(request.body)
     if not isinstance(document, dict):
-        raise errors.bad_request(
-            "error decoding YAML: the applied configuration is not an object"
-        )
+        raise errors.bad_request("error decoding YAML: the applied configuration is not an object")
     return Decoded(object=document)
 
 

@@ -3,15 +3,16 @@
 A kind of its own overrides `default`, `reset`, `problems`, `update_problems`, `cells`; each is given decoded objects.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar
 
 from picokube.apiserver.gotypes.decoding import Decoding, WrongType
 from picokube.apiserver.gotypes.encoding import restore, written
-from picokube.apiserver.gotypes.go_types import Struct, type_of
+from picokube.apiserver.gotypes.go_types import struct_of
 from picokube.apiserver.gotypes.scalar_types import BadText
 from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import Json, JsonObject
+from picokube.apiserver.strategies.checks import Rules, check
 from picokube.apiserver.strategies.printing import created
 from picokube.schema import FieldError, UnknownField
 from picokube.schema.pruning import deep_copy
@@ -20,6 +21,8 @@ from picokube.schema.pruning import deep_copy
 class Kind:
     """A built-in kind with nothing of its own: decoded, stored, and its status kept apart."""
 
+    rules: ClassVar[Rules] = ()
+    """Members of an object and their rules, in the order in which kube-apiserver looks at them."""
     status_keeps: ClassVar[tuple[str, ...]] = ()
     """Metadata that a write to the status subresource may not change."""
     dropped_on_create: ClassVar[tuple[str, ...]] = ("status",)
@@ -27,9 +30,7 @@ class Kind:
     """That what is stored stays as it is when it is completed and reset again, so that it need not be."""
 
     def __init__(self, struct: str, *, version: str = "v1") -> None:
-        found = type_of(struct)
-        assert isinstance(found, Struct), struct  # noqa: S101 - the table of kinds names structs
-        self._struct = found
+        self._struct = struct_of(struct)
         self._version = version
         self._has_defaults = type(self).default is not Kind.default
         self._resets = type(self).reset is not Kind.reset
@@ -98,19 +99,17 @@ class Kind:
         self._rewrite(obj, stored=True, settled=self._settled(obj, old))
 
     def validate_create(self, obj: Json) -> list[FieldError]:
-        return self.problems(obj)
+        return list(self.problems(obj))
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[FieldError]:
-        if subresource == "status":
-            return self.status_problems(obj, old)
-        return self.update_problems(obj, old)
+        found = self.status_problems if subresource == "status" else self.update_problems
+        return list(found(obj, old))
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         """What `kubectl get` shows after the name."""
         return [created(obj)]
 
-    def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        del obj, old
+    def warnings(self, _obj: Json, _old: Json | None) -> list[str]:
         return []
 
     # -- a kind's own side ------------------------------------------------------------------------------------------
@@ -127,18 +126,16 @@ class Kind:
     def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
         """The same for an update."""
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        del obj
-        return []
+    def problems(self, obj: Json) -> Iterable[FieldError]:
+        """What is wrong with a new object; by default what the rules of the kind find."""
+        return check("", obj, *self.rules)
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, _old: Json) -> Iterable[FieldError]:
         """What is wrong with a changed object; by default what would be wrong with a new one."""
-        del old
         return self.problems(obj)
 
-    def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        del obj, old
-        return []
+    def status_problems(self, _obj: Json, _old: Json) -> Iterable[FieldError]:
+        return ()
 
     # -- shared steps -----------------------------------------------------------------------------------------------
 
@@ -189,13 +186,11 @@ class Kind:
         self._put_back(meta, old["metadata"], *self.status_keeps)
 
 
-class Ignored(Kind):
-    """Creating one tells that nobody will act on it."""
+class StoredOnly(Kind):
+    """A kind that nothing acts on. Creating an object returns a warning that says so."""
 
     plural: ClassVar = ""
+    reason: ClassVar = "nobody acts on {} on this server; it is stored only"
 
-    def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        del obj
-        if old is not None or not self.plural:
-            return []
-        return [f"nobody acts on {self.plural} on this server; it is stored only"]
+    def warnings(self, _obj: Json, old: Json | None) -> list[str]:
+        return [self.reason.format(self.plural)] if old is None and self.plural else []

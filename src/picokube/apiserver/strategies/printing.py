@@ -74,3 +74,9 @@ def human_duration(seconds: float) -> str:
             left = whole % unit // finer if finer else 0
             return f"{whole // unit}{name}" + (f"{left}{finer_name}" if left else "")
     return f"{whole // (365 * 86400)}y"
+
+
+def first_three(texts: Sequence[str]) -> str:
+    """The first three texts, and how many more there are."""
+    more = f" + {len(texts) - 3} more..." if len(texts) > 3 else ""  # noqa: PLR2004 - kubectl shows three
+    return ",".join(texts[:3]) + more

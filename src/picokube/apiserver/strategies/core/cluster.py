@@ -5,19 +5,27 @@ from typing import Any, ClassVar, Final
 from picokube.apiserver.kinds.names import finalizer_problems
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.checks import (
+    TAINT_EFFECTS,
+    Problems,
+    at_least,
+    check,
+    each,
     forbidden,
     immutable,
     invalid,
+    members,
+    need,
     non_negative,
-    not_supported,
     one_of,
-    required,
 )
 from picokube.apiserver.strategies.kind import Kind
 from picokube.apiserver.strategies.printing import NONE, UNKNOWN, created
-from picokube.schema import FieldError
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_ROLE: Final = "node-role.kubernetes.io/"
+_MAX_PRIORITY: Final = 1_000_000_000
+_SYSTEM: Final = ("system-cluster-critical", "system-node-critical")
 
 
 class Namespace(Kind):
@@ -42,36 +50,23 @@ class Namespace(Kind):
         elif subresource == "":
             self._put_back(obj, old, "spec")
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        return [
-            invalid("spec.finalizers", finalizer, problem)
-            for finalizer in obj["spec"].get("finalizers") or ()
-            for problem in finalizer_problems(finalizer)
-        ]
+    def problems(self, obj: Json) -> Problems:
+        for finalizer in obj["spec"].get("finalizers") or ():
+            for problem in finalizer_problems(finalizer):
+                yield invalid("spec.finalizers", finalizer, problem)
 
-    def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        del old
-        phase, is_leaving = obj["status"].get("phase"), bool(obj["metadata"].get("deletionTimestamp"))
-        wanted = "Terminating" if is_leaving else "Active"
-        if phase == wanted:
-            return []
-        why = "is not empty" if is_leaving else "is empty"
-        return [invalid("status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` {why}")]
+    def status_problems(self, obj: Json, _old: Json) -> Problems:
+        phase, is_deleted = obj["status"].get("phase"), bool(obj["metadata"].get("deletionTimestamp"))
+        wanted, why = ("Terminating", "is not empty") if is_deleted else ("Active", "is empty")
+        if phase != wanted:
+            yield invalid("status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` {why}")
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return [(obj.get("status") or {}).get("phase", ""), created(obj)]
 
 
-_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-_ROLE: Final = "node-role.kubernetes.io/"
-
-
 class Node(Kind):
-    """A machine that runs pods. It brings its status when it comes.
-
-    It is tainted until somebody finds it ready and takes the taint away.
-    """
+    """A machine that runs pods. It is created with its status, and tainted until a client finds it ready."""
 
     dropped_on_create: ClassVar = ()
 
@@ -85,17 +80,9 @@ class Node(Kind):
         if _NOT_READY not in taints:
             obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        problems: list[FieldError] = []
-        for n, taint in enumerate(obj["spec"].get("taints") or ()):
-            place, effect = f"metadata.taints[{n}]", taint.get("effect", "")
-            if not taint.get("key"):
-                problems.append(required(f"{place}.key"))
-            if not effect:
-                problems.append(required(f"{place}.effect"))
-            elif effect not in _EFFECTS:
-                problems.append(not_supported(f"{place}.effect", effect, _EFFECTS))
-        return problems
+    def problems(self, obj: Json) -> Problems:
+        taint = members(("key", need()), ("effect", one_of(*TAINT_EFFECTS)))
+        return check("metadata", obj["spec"], ("taints", each(taint)))
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         status = obj.get("status") or {}
@@ -114,15 +101,10 @@ class Node(Kind):
 
 
 def _node_state(obj: Json) -> str:
-    found = [
-        condition
-        for condition in (obj.get("status") or {}).get("conditions") or ()
-        if condition.get("type") == "Ready"
-    ]
-    words = ["Unknown"] if not found else ["Ready" if found[-1].get("status") == "True" else "NotReady"]
-    if (obj.get("spec") or {}).get("unschedulable"):
-        words.append("SchedulingDisabled")
-    return ",".join(words)
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    ready = [condition.get("status") for condition in conditions if condition.get("type") == "Ready"]
+    state = "Unknown" if not ready else "Ready" if ready[-1] == "True" else "NotReady"
+    return state + (",SchedulingDisabled" if (obj.get("spec") or {}).get("unschedulable") else "")
 
 
 def _roles(obj: Json) -> str:
@@ -134,38 +116,32 @@ def _roles(obj: Json) -> str:
 
 
 def _address(status: Json, kind: str) -> str:
-    found = [
-        address.get("address", "") for address in status.get("addresses") or () if address.get("type") == kind
-    ]
-    return found[0] if found else NONE
+    addresses = status.get("addresses") or ()
+    return next((item.get("address", "") for item in addresses if item.get("type") == kind), NONE)
 
 
 class Lease(Kind):
-    """A lease. Coordinated election is an alpha feature and switched off: what speaks of it is dropped."""
+    """A lease. Coordinated election is an alpha feature and switched off: its fields are dropped."""
+
+    rules: ClassVar = (
+        (
+            "spec",
+            members(
+                ("leaseDurationSeconds", at_least(1, "must be greater than 0")),
+                ("leaseTransitions", non_negative),
+            ),
+        ),
+    )
 
     def reset(self, obj: JsonObject) -> None:
         for name in ("strategy", "preferredHolder"):
             obj["spec"].pop(name, None)
 
-    def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
-        del old, subresource
+    def reset_update(self, obj: JsonObject, _old: Json, _subresource: str) -> None:
         self.reset(obj)
-
-    def problems(self, obj: Json) -> list[FieldError]:
-        spec = obj["spec"]
-        seconds = spec.get("leaseDurationSeconds")
-        problems: list[FieldError] = []
-        if seconds is not None and seconds <= 0:
-            problems.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
-        return [*problems, *non_negative("spec.leaseTransitions", spec.get("leaseTransitions"))]
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return [(obj.get("spec") or {}).get("holderIdentity", ""), created(obj)]
-
-
-_MAX_PRIORITY: Final = 1_000_000_000
-_SYSTEM: Final = ("system-cluster-critical", "system-node-critical")
-_PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
 
 
 class PriorityClass(Kind):
@@ -175,32 +151,27 @@ class PriorityClass(Kind):
         obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
     def reset(self, obj: JsonObject) -> None:
-        # It has a generation, and keeps it: nothing of it is ever observed.
+        # It has a generation that never changes: nothing of it is ever observed.
         obj["metadata"]["generation"] = 1
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         name = obj["metadata"].get("name", "")
-        problems: list[FieldError] = []
-        if name.startswith("system-"):
-            if name not in _SYSTEM:
-                detail = (
-                    "priority class names with 'system-' prefix are reserved for system use only. error: "
-                    f"{name} is not a known system priority class"
-                )
-                problems.append(forbidden("metadata.name", detail))
-        elif obj.get("value", 0) > _MAX_PRIORITY:
+        if name.startswith("system-") and name not in _SYSTEM:
+            detail = (
+                "priority class names with 'system-' prefix are reserved for system use only. error: "
+                f"{name} is not a known system priority class"
+            )
+            yield forbidden("metadata.name", detail)
+        if not name.startswith("system-") and obj.get("value", 0) > _MAX_PRIORITY:
             detail = f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}"
-            problems.append(forbidden("value", detail))
-        return [*problems, *one_of("preemptionPolicy", obj.get("preemptionPolicy"), _PREEMPTION_POLICIES)]
+            yield forbidden("value", detail)
+        policies = one_of("PreemptLowerPriority", "Never")
+        yield from policies("preemptionPolicy", obj.get("preemptionPolicy"))
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        problems = []
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         if obj.get("value", 0) != old.get("value", 0):
-            problems.append(forbidden("value", "may not be changed in an update."))
-        return [
-            *problems,
-            *immutable("preemptionPolicy", obj.get("preemptionPolicy"), old.get("preemptionPolicy")),
-        ]
+            yield forbidden("value", "may not be changed in an update.")
+        yield from immutable("preemptionPolicy", obj.get("preemptionPolicy"), old.get("preemptionPolicy"))
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return [

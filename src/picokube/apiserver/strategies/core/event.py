@@ -1,15 +1,24 @@
 """Events, in both their groups: the older form may say little, the newer one must say all. Two names of one object."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
-from picokube.apiserver.kinds.names import qualified_name_problems
 from picokube.apiserver.protocol.messages import Json, JsonObject
-from picokube.apiserver.strategies.checks import immutable, invalid, required
+from picokube.apiserver.strategies.checks import (
+    Problems,
+    Rule,
+    check,
+    every,
+    immutable,
+    invalid,
+    need,
+    qualified_name,
+    required,
+)
 from picokube.apiserver.strategies.kind import Kind
 from picokube.apiserver.strategies.printing import age
 from picokube.schema import FieldError
 
-CORE_VERSION, EVENTS_VERSION = "v1", "events.k8s.io/v1"
 _NEW_NAMES: Final = {
     "involvedObject": "regarding",
     "message": "note",
@@ -21,7 +30,7 @@ _NEW_NAMES: Final = {
 }
 _OLD_NAMES: Final = {new: old for old, new in _NEW_NAMES.items()}
 _MAX_NOTE_LENGTH, _MAX_LENGTH = 1024, 128
-_KEPT: Final = (
+_IMMUTABLE_FIELDS: Final = (
     "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "reportingComponent",
     "reportingInstance", "action", "related", "type",
 )  # fmt: skip
@@ -30,14 +39,13 @@ _KEPT: Final = (
 class Event(Kind):
     """An event of the core group."""
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        return [
-            *_place_problems(obj),
-            *(_new_style_problems(obj, "reportingComponent") if obj.get("eventTime") else []),
-        ]
+    def problems(self, obj: Json) -> Problems:
+        yield from _namespace_problems(obj)
+        if obj.get("eventTime"):
+            yield from _new_style_problems(obj, "reportingComponent")
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        return self.problems(obj) if not old.get("eventTime") else []
+    def update_problems(self, obj: Json, old: Json) -> Iterable[FieldError]:
+        return self.problems(obj) if not old.get("eventTime") else ()
 
     def converted(self, obj: Json) -> JsonObject:
         """An event of either group, as this one shows it."""
@@ -51,25 +59,23 @@ class Event(Kind):
 class EventsEvent(Event):
     """An event of events.k8s.io."""
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         core = in_core(obj)
-        problems = _place_problems(core)
+        yield from _namespace_problems(core)
         if not core.get("eventTime"):
-            problems.append(required("eventTime"))
+            yield required("eventTime")
         else:
-            problems += _new_style_problems(core, "reportingController")
+            yield from _new_style_problems(core, "reportingController")
         if core.get("type") not in ("Normal", "Warning"):
-            problems.append(invalid("type", "", f"has invalid value: {core.get('type', '')}"))
-        return problems
+            yield invalid("type", "", f"has invalid value: {core.get('type', '')}")
 
     def converted(self, obj: Json) -> JsonObject:
         return self._as_written(in_new_group(obj))
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         new, before = in_core(obj), in_core(old)
-        return [
-            problem for name in _KEPT for problem in immutable(name, new.get(name, ""), before.get(name, ""))
-        ]
+        for name in _IMMUTABLE_FIELDS:
+            yield from immutable(name, new.get(name, ""), before.get(name, ""))
 
 
 def in_core(obj: Json) -> JsonObject:
@@ -82,31 +88,30 @@ def in_new_group(obj: Json) -> JsonObject:
     return {_NEW_NAMES.get(name, name): value for name, value in obj.items()}
 
 
-def _place_problems(obj: Json) -> list[FieldError]:
+def _namespace_problems(obj: Json) -> Problems:
     stated = (obj.get("involvedObject") or {}).get("namespace", "")
     own = obj["metadata"].get("namespace", "")
-    if stated == own or (not stated and own == "default"):
-        return []
-    return [invalid("involvedObject.namespace", stated, "does not match event.namespace")]
+    if stated != own and (stated or own != "default"):
+        yield invalid("involvedObject.namespace", stated, "does not match event.namespace")
 
 
-def _new_style_problems(obj: Json, reporter: str) -> list[FieldError]:
-    """What must be said when it is said when."""
-    name, instance = obj.get("reportingComponent", ""), obj.get("reportingInstance", "")
-    problems = [] if name else [required(reporter)]
-    problems += [invalid(reporter, name, problem) for problem in qualified_name_problems(name)]
-    if not instance:
-        problems.append(required("reportingInstance"))
-    elif len(instance) > _MAX_LENGTH:
-        problems.append(invalid("reportingInstance", "", f"can have at most {_MAX_LENGTH} characters"))
-    for field in ("action", "reason"):
-        if not obj.get(field):
-            problems.append(required(field))
-        elif len(obj[field]) > _MAX_LENGTH:
-            problems.append(invalid(field, "", f"can have at most {_MAX_LENGTH} characters"))
-    if len(obj.get("message", "")) > _MAX_NOTE_LENGTH:
-        problems.append(invalid("message", "", f"can have at most {_MAX_NOTE_LENGTH} characters"))
-    return problems
+def _max_length(most: int) -> Rule:
+    def check_length(field: str, value: str | None) -> Problems:
+        if len(value or "") > most:
+            yield invalid(field, "", f"can have at most {most} characters")
+
+    return check_length
+
+
+_SHORT_TEXT: Final = need(_max_length(_MAX_LENGTH))
+
+
+def _new_style_problems(obj: Json, reporter: str) -> Problems:
+    """An event with a time has all fields of the newer API."""
+    name = obj.get("reportingComponent", "")
+    yield from every(need(), qualified_name)(reporter, name)
+    rows = [(field, _SHORT_TEXT) for field in ("reportingInstance", "action", "reason")]
+    yield from check("", obj, *rows, ("message", _max_length(_MAX_NOTE_LENGTH)))
 
 
 def _cells(obj: Json) -> list[Any]:

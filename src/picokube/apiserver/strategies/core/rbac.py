@@ -1,64 +1,104 @@
-"""Roles and their bindings, as objects. What they allow, others decide."""
+"""Roles and bindings as objects. What they allow is decided in `auth.access`."""
 
 from typing import Any, ClassVar, Final
 
-from picokube.apiserver.kinds.names import path_segment_problems
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.checks import (
+    Problems,
+    Rule,
+    Rules,
     dns_subdomain,
+    each,
+    given,
     invalid,
     label_selector,
-    not_supported,
+    members,
+    need,
+    path_segment,
     required,
+    supported,
 )
 from picokube.apiserver.strategies.kind import Kind
 from picokube.apiserver.strategies.printing import created
-from picokube.schema import FieldError
 from picokube.schema.go_text import Struct
 
 GROUP: Final = "rbac.authorization.k8s.io"
 _SUBJECTS: Final = ("ServiceAccount", "User", "Group")
 
 
+def _rule(*, namespaced: bool) -> Rule:
+    def check_rule(field: str, rule: Json) -> Problems:
+        if not rule.get("verbs"):
+            yield required(f"{field}.verbs", "verbs must contain at least one value")
+        urls = rule.get("nonResourceURLs") or []
+        if urls and namespaced:
+            detail = "namespaced rules cannot apply to non-resource URLs"
+            yield invalid(f"{field}.nonResourceURLs", urls, detail)
+        if urls and (rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames")):
+            detail = "rules cannot apply to both regular resources and non-resource URLs"
+            yield invalid(f"{field}.nonResourceURLs", urls, detail)
+        if not urls and not rule.get("apiGroups"):
+            yield required(f"{field}.apiGroups", "resource rules must supply at least one api group")
+        if not urls and not rule.get("resources"):
+            yield required(f"{field}.resources", "resource rules must supply at least one resource")
+
+    return check_rule
+
+
+def _subject(*, namespaced: bool) -> Rule:
+    def check_subject(field: str, subject: Json) -> Problems:
+        name, group = subject.get("name", ""), subject.get("apiGroup", "")
+        if not name:
+            yield required(f"{field}.name")
+        match subject.get("kind", ""):
+            case "ServiceAccount":
+                if name:
+                    yield from dns_subdomain(f"{field}.name", name)
+                yield from supported("")(f"{field}.apiGroup", group)
+                if not namespaced and not subject.get("namespace"):
+                    yield required(f"{field}.namespace")
+            case "User" | "Group":
+                yield from supported(GROUP)(f"{field}.apiGroup", group)
+            case kind:
+                yield from supported(*_SUBJECTS)(f"{field}.kind", kind)
+
+    return check_subject
+
+
 class Role(Kind):
     """A role in a namespace."""
 
-    namespaced: ClassVar = True
-
-    def problems(self, obj: Json) -> list[FieldError]:
-        return [
-            problem
-            for n, rule in enumerate(obj.get("rules") or ())
-            for problem in _rule_problems(f"rules[{n}]", rule, namespaced=self.namespaced)
-        ]
+    rules: ClassVar[Rules] = (("rules", each(_rule(namespaced=True))),)
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return [obj["metadata"].get("creationTimestamp", "")]
 
 
+_SELECTORS: Final = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+
+
 class ClusterRole(Role):
-    """A role for the whole cluster, or one that is made of others."""
+    """A role for the whole cluster, possibly aggregated from others."""
 
-    namespaced: ClassVar = False
+    rules: ClassVar[Rules] = (
+        ("rules", each(_rule(namespaced=False))),
+        ("aggregationRule", given(members(("clusterRoleSelectors", need(each(label_selector), _SELECTORS))))),
+    )
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        problems = super().problems(obj)
-        rule = obj.get("aggregationRule")
-        if rule is None:
-            return problems
-        chosen = rule.get("clusterRoleSelectors") or ()
-        if not chosen:
-            detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-            problems.append(required("aggregationRule.clusterRoleSelectors", detail))
-        for n, item in enumerate(chosen):
-            problems += label_selector(f"aggregationRule.clusterRoleSelectors[{n}]", item)
-        return problems
+
+def _binding(*roles: str) -> Rules:
+    role = members(
+        ("apiGroup", supported(GROUP)),
+        ("kind", supported(*roles)),
+        ("name", need(path_segment)),
+    )
+    return ("roleRef", role), ("subjects", each(_subject(namespaced=len(roles) > 1)))
 
 
 class RoleBinding(Kind):
-    """A role given to somebody, in a namespace."""
+    """A role granted in a namespace."""
 
-    roles: ClassVar[tuple[str, ...]] = ("Role", "ClusterRole")
+    rules: ClassVar[Rules] = _binding("Role", "ClusterRole")
 
     def default(self, obj: JsonObject) -> None:
         if not obj["roleRef"].get("apiGroup"):
@@ -67,30 +107,12 @@ class RoleBinding(Kind):
             if not subject.get("apiGroup") and subject.get("kind") in ("User", "Group"):
                 subject["apiGroup"] = GROUP
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        ref = obj["roleRef"]
-        problems: list[FieldError] = []
-        if ref.get("apiGroup") != GROUP:
-            problems.append(not_supported("roleRef.apiGroup", ref.get("apiGroup", ""), (GROUP,)))
-        if ref.get("kind") not in self.roles:
-            problems.append(not_supported("roleRef.kind", ref.get("kind", ""), self.roles))
-        name = ref.get("name", "")
-        if not name:
-            problems.append(required("roleRef.name"))
-        problems += [invalid("roleRef.name", name, problem) for problem in path_segment_problems(name)]
-        for n, subject in enumerate(obj.get("subjects") or ()):
-            problems += _subject_problems(f"subjects[{n}]", subject, namespaced=len(self.roles) > 1)
-        return problems
-
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        problems = self.problems(obj)
-        if obj["roleRef"] != old["roleRef"]:
-            ref = obj["roleRef"]
-            shown = Struct(
-                APIGroup=ref.get("apiGroup", ""), Kind=ref.get("kind", ""), Name=ref.get("name", "")
-            )
-            problems.append(invalid("roleRef", shown, "cannot change roleRef"))
-        return problems
+    def update_problems(self, obj: Json, old: Json) -> Problems:
+        yield from self.problems(obj)
+        if (ref := obj["roleRef"]) != old["roleRef"]:
+            names = {"APIGroup": "apiGroup", "Kind": "kind", "Name": "name"}
+            shown = Struct({go_name: ref.get(name, "") for go_name, name in names.items()})
+            yield invalid("roleRef", shown, "cannot change roleRef")
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         ref, subjects = obj.get("roleRef") or {}, obj.get("subjects") or ()
@@ -106,45 +128,6 @@ class RoleBinding(Kind):
 
 
 class ClusterRoleBinding(RoleBinding):
-    """A role given to somebody, everywhere."""
+    """A role granted in the whole cluster."""
 
-    roles: ClassVar[tuple[str, ...]] = ("ClusterRole",)
-
-
-def _rule_problems(field: str, rule: Json, *, namespaced: bool) -> list[FieldError]:
-    problems: list[FieldError] = []
-    if not rule.get("verbs"):
-        problems.append(required(f"{field}.verbs", "verbs must contain at least one value"))
-    urls = rule.get("nonResourceURLs") or []
-    if urls:
-        if namespaced:
-            detail = "namespaced rules cannot apply to non-resource URLs"
-            problems.append(invalid(f"{field}.nonResourceURLs", urls, detail))
-        if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
-            detail = "rules cannot apply to both regular resources and non-resource URLs"
-            problems.append(invalid(f"{field}.nonResourceURLs", urls, detail))
-        return problems
-    if not rule.get("apiGroups"):
-        problems.append(required(f"{field}.apiGroups", "resource rules must supply at least one api group"))
-    if not rule.get("resources"):
-        problems.append(required(f"{field}.resources", "resource rules must supply at least one resource"))
-    return problems
-
-
-def _subject_problems(field: str, subject: Json, *, namespaced: bool) -> list[FieldError]:
-    kind, group, name = subject.get("kind", ""), subject.get("apiGroup", ""), subject.get("name", "")
-    problems = [] if name else [required(f"{field}.name")]
-    match kind:
-        case "ServiceAccount":
-            if name:
-                problems += dns_subdomain(f"{field}.name", name)
-            if group:
-                problems.append(not_supported(f"{field}.apiGroup", group, ("",)))
-            if not namespaced and not subject.get("namespace"):
-                problems.append(required(f"{field}.namespace"))
-        case "User" | "Group":
-            if group != GROUP:
-                problems.append(not_supported(f"{field}.apiGroup", group, (GROUP,)))
-        case _:
-            problems.append(not_supported(f"{field}.kind", kind, _SUBJECTS))
-    return problems
+    rules: ClassVar[Rules] = _binding("ClusterRole")

@@ -2,21 +2,27 @@
 
 import hashlib
 import ipaddress
+from collections.abc import Iterable
 from typing import Any, Final
 
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.checks import (
+    Problems,
+    check,
     dns_label,
     dns_subdomain,
     duplicate,
     forbidden,
+    given,
     immutable,
     invalid,
+    ip_address,
     labels,
-    not_supported,
+    need,
     port_number,
     port_or_name,
     required,
+    supported,
 )
 from picokube.apiserver.strategies.kind import Kind
 from picokube.apiserver.strategies.printing import NONE, created, pairs
@@ -25,7 +31,7 @@ from picokube.schema.go_text import Struct
 
 NODE_PORTS: Final = range(30000, 32768)
 WITH_NODE_PORTS: Final = ("NodePort", "LoadBalancer")
-_TRAFFIC_POLICIES: Final = ("Cluster", "Local")
+_TRAFFIC_POLICY: Final = supported("Cluster", "Local")
 
 
 def is_externally_accessible(spec: Json) -> bool:
@@ -73,78 +79,67 @@ def drop_dependent(obj: JsonObject, old: Json) -> None:
         obj["status"] = {**(obj["status"] or {}), "loadBalancer": {}}
 
 
-def type_problems(spec: Json) -> list[FieldError]:
-    """Fields of another type, and policies that there are not."""
+def type_problems(spec: Json) -> Problems:
+    """Fields of another type, and unknown policies."""
     kind = spec.get("type")
-    problems: list[FieldError] = []
     if kind == "ClusterIP":
-        detail = "may not be used when `type` is 'ClusterIP'"
-        problems += [
-            forbidden(f"spec.ports[{n}].nodePort", detail)
-            for n, port in enumerate(spec.get("ports") or ())
-            if port.get("nodePort")
-        ]
+        for n, port in enumerate(spec.get("ports") or ()):
+            if port.get("nodePort"):
+                yield forbidden(f"spec.ports[{n}].nodePort", "may not be used when `type` is 'ClusterIP'")
     if kind != "LoadBalancer":
-        detail = "may only be used when `type` is 'LoadBalancer'"
-        names = ("allocateLoadBalancerNodePorts", "loadBalancerClass")
-        problems += [forbidden(f"spec.{name}", detail) for name in names if spec.get(name) is not None]
-    inner = spec.get("internalTrafficPolicy")
-    if inner is not None and inner not in _TRAFFIC_POLICIES:
-        problems.append(not_supported("spec.internalTrafficPolicy", inner, _TRAFFIC_POLICIES))
-    return problems + _external_problems(spec)
+        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
+            if spec.get(name) is not None:
+                yield forbidden(f"spec.{name}", "may only be used when `type` is 'LoadBalancer'")
+    yield from check("spec", spec, ("internalTrafficPolicy", given(_TRAFFIC_POLICY)))
+    yield from _external_problems(spec)
 
 
-def _external_problems(spec: Json) -> list[FieldError]:
-    problems: list[FieldError] = []
-    policy, port = spec.get("externalTrafficPolicy"), spec.get("healthCheckNodePort")
-    if not is_externally_accessible(spec):
-        if policy:
-            detail = "may only be set for externally-accessible services"
-            problems.append(invalid("spec.externalTrafficPolicy", policy, detail))
-    elif policy not in _TRAFFIC_POLICIES:
-        problems.append(not_supported("spec.externalTrafficPolicy", policy, _TRAFFIC_POLICIES))
-    if not needs_health_check(spec):
-        if port:
-            detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-            problems.append(invalid("spec.healthCheckNodePort", port, detail))
-    elif not port:
-        problems.append(required("spec.healthCheckNodePort"))
-    else:
-        problems += port_number("spec.healthCheckNodePort", port)
-    return problems
+def _external_problems(spec: Json) -> Problems:
+    policy, health_port = spec.get("externalTrafficPolicy"), spec.get("healthCheckNodePort")
+    if is_externally_accessible(spec):
+        yield from _TRAFFIC_POLICY("spec.externalTrafficPolicy", policy)
+    elif policy:
+        detail = "may only be set for externally-accessible services"
+        yield invalid("spec.externalTrafficPolicy", policy, detail)
+    if needs_health_check(spec):
+        yield from need(port_number)("spec.healthCheckNodePort", health_port)
+    elif health_port:
+        detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        yield invalid("spec.healthCheckNodePort", health_port, detail)
 
 
-def allocation_problems(spec: Json) -> list[FieldError]:
-    """Node ports outside the range; found when they are allocated, after everything else is right."""
+def allocation_problems(spec: Json) -> Problems:
+    """Node ports outside the range: they are found when ports are allocated, after all else is valid."""
     detail = f"provided port is not in the valid range. The range of valid ports is {NODE_PORTS[0]}-{NODE_PORTS[-1]}"
-    return [
-        invalid(f"spec.ports[{n}].nodePort", port["nodePort"], detail)
-        for n, port in enumerate(spec.get("ports") or ())
-        if port.get("nodePort") and port["nodePort"] not in NODE_PORTS
-    ]
+    for n, port in enumerate(spec.get("ports") or ()):
+        if port.get("nodePort") and port["nodePort"] not in NODE_PORTS:
+            yield invalid(f"spec.ports[{n}].nodePort", port["nodePort"], detail)
 
 
 def ignored_fields(spec: Json) -> list[str]:
-    """Warnings of fields that mean nothing to a service of this type."""
-    found: list[str] = []
-    kind: Any = spec.get("type")
-    if kind == "ClusterIP" and spec.get("clusterIP") == "None":
-        if spec.get("loadBalancerIP"):
-            found.append("spec.loadBalancerIP is ignored for headless services")
-        if spec.get("externalIPs"):
-            found.append("spec.externalIPs is ignored for headless services")
-        if spec.get("sessionAffinity") != "None":
-            found.append("spec.SessionAffinity is ignored for headless services")
-    if kind == "ExternalName" and spec.get("externalIPs"):
-        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-    if kind != "ExternalName" and spec.get("externalName"):
-        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    return found
+    """Warnings about fields that have no effect for a service of this type."""
+    is_headless = spec.get("type") == "ClusterIP" and spec.get("clusterIP") == "None"
+    is_external = spec.get("type") == "ExternalName"
+    rows = (
+        (is_headless and spec.get("loadBalancerIP"), "spec.loadBalancerIP is ignored for headless services"),
+        (is_headless and spec.get("externalIPs"), "spec.externalIPs is ignored for headless services"),
+        (
+            is_headless and spec.get("sessionAffinity") != "None",
+            "spec.SessionAffinity is ignored for headless services",
+        ),
+        (
+            is_external and spec.get("externalIPs"),
+            'spec.externalIPs is ignored when spec.type is "ExternalName"',
+        ),
+        (
+            not is_external and spec.get("externalName"),
+            'spec.externalName is ignored when spec.type is not "ExternalName"',
+        ),
+    )
+    return [warning for applies, warning in rows if applies]
 
 
 RANGE: Final = ipaddress.ip_network("10.96.0.0/16")
-_TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _AFFINITY_SECONDS: Final = 10800
 
 
@@ -188,53 +183,28 @@ class Service(Kind):
             spec["clusterIPs"] = [spec["clusterIP"]]
         _allocate(obj)
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Iterable[FieldError]:
         spec = obj["spec"]
-        if families := _family_problems(spec):
-            return families
-        is_headless = spec.get("clusterIP") == "None"
-        problems: list[FieldError] = []
-        if not spec.get("ports") and not is_headless and spec.get("type") != "ExternalName":
-            problems.append(required("spec.ports"))
-        if spec.get("type") == "ExternalName":
-            name = (spec.get("externalName") or "").removesuffix(".")
-            problems += dns_subdomain("spec.externalName", name) if name else [required("spec.externalName")]
-        problems += _port_problems(spec.get("ports") or ())
-        problems += labels("spec.selector", spec.get("selector"))
-        if spec.get("sessionAffinity") not in ("ClientIP", "None"):
-            allowed = ("ClientIP", "None")
-            problems.append(not_supported("spec.sessionAffinity", spec.get("sessionAffinity", ""), allowed))
-        if spec.get("type") not in _TYPES:
-            problems.append(not_supported("spec.type", spec.get("type", ""), _TYPES))
-        problems += [*_duplicate_ports(spec.get("ports") or ()), *_address_problems(spec)]
-        problems += type_problems(spec)
-        return problems or allocation_problems(spec)
+        return list(_family_problems(spec)) or list(_spec_problems(spec)) or list(allocation_problems(spec))
 
-    def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        del old
-        given = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress")
-        if given and obj["spec"].get("type") != "LoadBalancer":
-            detail = "may only be used when `spec.type` is 'LoadBalancer'"
-            return [forbidden("status.loadBalancer.ingress", detail)]
-        return []
-
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Iterable[FieldError]:
         spec, before = obj["spec"], old["spec"]
-        if families := _family_problems(spec):
+        if families := list(_family_problems(spec)):
             return families
-        problems: list[FieldError] = []
-        if (
-            before.get("type") != "ExternalName"
-            and spec.get("type") != "ExternalName"
-            and before.get("clusterIP")
-        ):
-            new, was = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
-            if new[:1] != was[:1]:
-                problems.append(invalid("spec.clusterIPs[0]", new, "may not change once set"))
-        return [*problems, *self.problems(obj)]
+        is_external = "ExternalName" in (spec.get("type"), before.get("type"))
+        new, was = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
+        if before.get("clusterIP") and not is_external and new[:1] != was[:1]:
+            changed = invalid("spec.clusterIPs[0]", new, "may not change once set")
+            return [changed, *self.problems(obj)]
+        return self.problems(obj)
 
-    def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        del old
+    def status_problems(self, obj: Json, _old: Json) -> Problems:
+        given_addresses = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress")
+        if given_addresses and obj["spec"].get("type") != "LoadBalancer":
+            detail = "may only be used when `spec.type` is 'LoadBalancer'"
+            yield forbidden("status.loadBalancer.ingress", detail)
+
+    def warnings(self, obj: Json, _old: Json | None) -> list[str]:
         return ignored_fields(obj["spec"])
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
@@ -292,66 +262,61 @@ def _hash_below(meta: Json, below: int) -> int:
     return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") % below
 
 
-def _port_problems(ports: list[Json] | tuple[Json, ...]) -> list[FieldError]:
-    problems: list[FieldError] = []
+def _spec_problems(spec: Json) -> Problems:
+    ports, address = spec.get("ports") or (), spec.get("clusterIP") or ""
+    if spec.get("type") == "ExternalName":
+        name = (spec.get("externalName") or "").removesuffix(".")
+        yield from need(dns_subdomain)("spec.externalName", name)
+    elif not ports and address != "None":
+        yield required("spec.ports")
     names: set[str] = set()
     for n, port in enumerate(ports):
         place, name = f"spec.ports[{n}]", port.get("name", "")
         if not name and len(ports) > 1:
-            problems.append(required(f"{place}.name"))
+            yield required(f"{place}.name")
         elif name:
-            problems += dns_label(f"{place}.name", name)
+            yield from dns_label(f"{place}.name", name)
             if name in names:
-                problems.append(duplicate(f"{place}.name", name))
+                yield duplicate(f"{place}.name", name)
             names.add(name)
-        problems += port_number(f"{place}.port", port.get("port", 0))
-        if port.get("protocol") not in _PROTOCOLS:
-            problems.append(not_supported(f"{place}.protocol", port.get("protocol", ""), _PROTOCOLS))
-        problems += port_or_name(f"{place}.targetPort", port.get("targetPort", 0))
-    return problems
-
-
-def _duplicate_ports(ports: list[Json] | tuple[Json, ...]) -> list[FieldError]:
-    problems: list[FieldError] = []
+        yield from check(place, port, *_PORT_ROWS)
+    yield from check("spec", spec, *_SPEC_ROWS)
     seen: set[tuple[Any, Any]] = set()
     for n, port in enumerate(ports):
         key = (port.get("protocol"), port.get("port"))
         if key in seen:
             shown = Struct(Name="", Protocol=key[0], AppProtocol=None, Port=key[1], TargetPort=0, NodePort=0)
-            problems.append(duplicate(f"spec.ports[{n}]", shown))
+            yield duplicate(f"spec.ports[{n}]", shown)
         seen.add(key)
-    return problems
+    yield from immutable("spec.clusterIPs[0]", (spec.get("clusterIPs") or [address])[0], address)
+    if address not in ("", "None"):
+        yield from ip_address("spec.clusterIPs[0]", address)
+    yield from type_problems(spec)
 
 
-def _address_problems(spec: Json) -> list[FieldError]:
-    address = spec.get("clusterIP") or ""
-    problems = immutable("spec.clusterIPs[0]", (spec.get("clusterIPs") or [address])[0], address)
-    if address in ("", "None"):
-        return problems
-    try:
-        ipaddress.ip_address(address)
-    except ValueError:
-        detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-        problems.append(invalid("spec.clusterIPs[0]", address, detail))
-    return problems
+_PORT_ROWS: Final = (
+    ("port", lambda field, value: port_number(field, value or 0)),
+    ("protocol", supported("SCTP", "TCP", "UDP")),
+    ("targetPort", port_or_name),
+)
+_SPEC_ROWS: Final = (
+    ("selector", labels),
+    ("sessionAffinity", supported("ClientIP", "None")),
+    ("type", supported("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")),
+)
 
 
-def _family_problems(spec: Json) -> list[FieldError]:
-    """Addresses are IPv4 here; who has none may be of any family."""
+def _family_problems(spec: Json) -> Problems:
+    """Addresses are IPv4; a service without an address may have any family."""
     is_loose = spec.get("clusterIP") == "None" and not spec.get("selector")
     if is_loose or spec.get("type") == "ExternalName":
-        return []
-    problems: list[FieldError] = []
-    policy = spec.get("ipFamilyPolicy")
-    if policy == "RequireDualStack":
+        return
+    if (policy := spec.get("ipFamilyPolicy")) == "RequireDualStack":
         detail = "this cluster is not configured for dual-stack services"
-        problems.append(invalid("spec.ipFamilyPolicy", policy, detail))
-    problems += [
-        invalid(f"spec.ipFamilies[{n}]", family, "not configured on this cluster")
-        for n, family in enumerate(spec.get("ipFamilies") or ())
-        if family == "IPv6"
-    ]
-    return problems
+        yield invalid("spec.ipFamilyPolicy", policy, detail)
+    for n, family in enumerate(spec.get("ipFamilies") or ()):
+        if family == "IPv6":
+            yield invalid(f"spec.ipFamilies[{n}]", family, "not configured on this cluster")
 
 
 def _external_address(obj: Json) -> str:

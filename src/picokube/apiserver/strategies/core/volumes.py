@@ -7,32 +7,65 @@ from typing import Any, ClassVar, Final
 from picokube.apiserver.gotypes.scalar_types import quantity_value
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.checks import (
+    Problems,
+    check,
     dns_subdomain,
     forbidden,
+    given,
     immutable,
     invalid,
+    need,
+    nonempty,
     not_supported,
     required,
+    supported,
 )
-from picokube.apiserver.strategies.kind import Ignored, Kind
+from picokube.apiserver.strategies.kind import Kind, StoredOnly
 from picokube.apiserver.strategies.printing import UNSET, created
-from picokube.schema import FieldError
 from picokube.schema.go_text import Struct
 
 PROTECTION: Final = "kubernetes.io/pvc-protection"
-"""Holds a claim that is deleted while pods use it."""
-ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-VOLUME_MODES: Final = ("Block", "Filesystem")
+"""The finalizer that keeps a deleted claim while pods use it."""
 _MODE_ABBREVIATIONS: Final = {
     "ReadOnlyMany": "ROX",
     "ReadWriteMany": "RWX",
     "ReadWriteOnce": "RWO",
     "ReadWriteOncePod": "RWOP",
 }
+_ACCESS_MODES: Final = tuple(_MODE_ABBREVIATIONS)
 _IMMUTABLE_SPEC: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName "
     "for bound claims"
 )
+_VOLUME_SOURCES: Final = (
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
+    "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
+    "azureDisk", "scaleIO", "local", "storageos", "csi",
+)  # fmt: skip
+"""In the order in which kube-apiserver looks at them."""
+
+
+def _access_modes(field: str, modes: list[str]) -> Problems:
+    return (not_supported(field, mode, _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES)
+
+
+def _amount(field: str, amount: str) -> Problems:
+    if quantity_value(amount) <= 0:
+        yield invalid(field, amount, "must be greater than zero")
+
+
+_CLASS_AND_MODE: Final = (
+    ("storageClassName", nonempty(dns_subdomain)),
+    ("volumeMode", given(supported("Block", "Filesystem"))),
+)
+
+
+def _claim_problems(spec: Json) -> Problems:
+    modes = need(_access_modes, "at least 1 access mode is required")
+    yield from check("spec", spec, ("accessModes", modes))
+    amount = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    yield from need(_amount)("spec.resources[storage]", amount)
+    yield from check("spec", spec, *_CLASS_AND_MODE)
 
 
 class PersistentVolumeClaim(Kind):
@@ -49,24 +82,22 @@ class PersistentVolumeClaim(Kind):
         if PROTECTION not in finalizers:
             finalizers.append(PROTECTION)
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        return claim_problems("spec", obj["spec"])
+    def problems(self, obj: Json) -> Problems:
+        return _claim_problems(obj["spec"])
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        problems = claim_problems("spec", obj["spec"])
+    def update_problems(self, obj: Json, old: Json) -> Problems:
+        yield from _claim_problems(obj["spec"])
         if _without_updatable(obj["spec"], old) != _without_updatable(old["spec"], old):
-            problems.append(forbidden("spec", _IMMUTABLE_SPEC))
-        return problems
+            yield forbidden("spec", _IMMUTABLE_SPEC)
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        phase = "Terminating" if obj["metadata"].get("deletionTimestamp") else status.get("phase", "")
         is_bound = bool(spec.get("volumeName"))
         return [
-            phase,
+            _phase(obj),
             spec.get("volumeName", ""),
             (status.get("capacity") or {}).get("storage", "0") if is_bound else "",
-            short_modes(status.get("accessModes") or ()) if is_bound else "",
+            _short_modes(status.get("accessModes") or ()) if is_bound else "",
             spec.get("storageClassName") or "",
             spec.get("volumeAttributesClassName") or UNSET,
             created(obj),
@@ -74,38 +105,18 @@ class PersistentVolumeClaim(Kind):
         ]
 
 
-def short_modes(modes: Collection[str]) -> str:
-    return ",".join(_MODE_ABBREVIATIONS[item] for item in _MODE_ABBREVIATIONS if item in modes)
+def _phase(obj: Json) -> str:
+    is_deleted = obj["metadata"].get("deletionTimestamp")
+    return "Terminating" if is_deleted else (obj.get("status") or {}).get("phase", "")
 
 
-def claim_problems(field: str, spec: Json) -> list[FieldError]:
-    modes = spec.get("accessModes") or ()
-    problems: list[FieldError] = []
-    if not modes:
-        problems.append(required(f"{field}.accessModes", "at least 1 access mode is required"))
-    problems += [
-        not_supported(f"{field}.accessModes", item, ACCESS_MODES)
-        for item in modes
-        if item not in ACCESS_MODES
-    ]
-    amount = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    place = f"{field}.resources[storage]"
-    if amount is None:
-        problems.append(required(place))
-    elif quantity_value(amount) <= 0:
-        problems.append(invalid(place, amount, "must be greater than zero"))
-    if spec.get("storageClassName"):
-        problems += dns_subdomain(f"{field}.storageClassName", spec["storageClassName"])
-    mode = spec.get("volumeMode")
-    if mode not in (None, *VOLUME_MODES):
-        problems.append(not_supported(f"{field}.volumeMode", mode, VOLUME_MODES))
-    return problems
+def _short_modes(modes: Collection[str]) -> str:
+    return ",".join(short for mode, short in _MODE_ABBREVIATIONS.items() if mode in modes)
 
 
 def _without_updatable(spec: Json, old: Json) -> JsonObject:
     found = deepcopy(dict(spec))
-    is_bound = (old.get("status") or {}).get("phase") == "Bound"
-    if is_bound:
+    if (old.get("status") or {}).get("phase") == "Bound":
         (found.get("resources") or {}).pop("requests", None)
         found.pop("volumeAttributesClassName", None)
     if not old["spec"].get("volumeName"):
@@ -113,17 +124,17 @@ def _without_updatable(spec: Json, old: Json) -> JsonObject:
     return found
 
 
-_VOLUME_SOURCES: Final = (
-    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
-    "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
-    "azureDisk", "scaleIO", "local", "storageos", "csi",
-)  # fmt: skip
-"""In the order in which a real server looks at them."""
-_RECLAIM_POLICIES: Final = ("Delete", "Recycle", "Retain")
+def _capacity(field: str, capacity: Json | None) -> Problems:
+    if not capacity:
+        yield required(field)
+    if set(capacity or ()) != {"storage"}:
+        yield not_supported(field, Struct(capacity) if capacity else None, ("storage",))
+    for name, amount in sorted((capacity or {}).items()):
+        yield from _amount(f"{field}[{name}]", amount)
 
 
-class PersistentVolume(Ignored):
-    """A volume of the cluster."""
+class PersistentVolume(StoredOnly):
+    """A volume of the cluster. Nothing binds it, so no finalizer protects a bound one."""
 
     plural: ClassVar = "PersistentVolumes"
 
@@ -142,69 +153,42 @@ class PersistentVolume(Ignored):
         since = obj["metadata"].get("creationTimestamp")
         obj["status"] = {"phase": "Pending"} | ({"lastPhaseTransitionTime": since} if since else {})
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         spec = obj["spec"]
-        problems = [*_mode_problems(spec), *_capacity_problems(spec.get("capacity") or {})]
-        policy = spec.get("persistentVolumeReclaimPolicy")
-        if policy and policy not in _RECLAIM_POLICIES:
-            problems.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM_POLICIES))
+        yield from check("spec", spec, ("accessModes", need(_access_modes)))
+        modes = spec.get("accessModes") or ()
+        if "ReadWriteOncePod" in modes and set(modes) & set(_ACCESS_MODES) != {"ReadWriteOncePod"}:
+            yield forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes")
+        policy = nonempty(supported("Delete", "Recycle", "Retain"))
+        yield from check("spec", spec, ("capacity", _capacity), ("persistentVolumeReclaimPolicy", policy))
         stated = [name for name in _VOLUME_SOURCES if spec.get(name) is not None]
-        detail = "may not specify more than 1 volume type"
-        problems += [forbidden(f"spec.{name}", detail) for name in stated[1:]]
+        for name in stated[1:]:
+            yield forbidden(f"spec.{name}", "may not specify more than 1 volume type")
         if stated[:1] in (["hostPath"], ["local"]) and not spec[stated[0]].get("path"):
-            problems.append(required(f"spec.{stated[0]}.path"))
+            yield required(f"spec.{stated[0]}.path")
         if not stated:
-            problems.append(required("spec", "must specify a volume type"))
-        if spec.get("storageClassName"):
-            problems += dns_subdomain("spec.storageClassName", spec["storageClassName"])
-        if spec.get("volumeMode") not in (None, *VOLUME_MODES):
-            problems.append(not_supported("spec.volumeMode", spec["volumeMode"], VOLUME_MODES))
-        return problems
+            yield required("spec", "must specify a volume type")
+        yield from check("spec", spec, *_CLASS_AND_MODE)
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         spec, before = obj["spec"], old["spec"]
-        problems = self.problems(obj)
+        yield from self.problems(obj)
         if any(spec.get(name) != before.get(name) for name in _VOLUME_SOURCES):
             detail = "spec.persistentvolumesource is immutable after creation"
-            problems.append(forbidden("spec.persistentvolumesource", detail))
-        return problems + immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
+            yield forbidden("spec.persistentvolumesource", detail)
+        yield from immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        claim = spec.get("claimRef")
+        spec, claim = obj.get("spec") or {}, (obj.get("spec") or {}).get("claimRef")
         return [
             (spec.get("capacity") or {}).get("storage", "0"),
-            short_modes(spec.get("accessModes") or ()),
+            _short_modes(spec.get("accessModes") or ()),
             spec.get("persistentVolumeReclaimPolicy", ""),
-            "Terminating" if obj["metadata"].get("deletionTimestamp") else status.get("phase", ""),
+            _phase(obj),
             f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
             spec.get("storageClassName", ""),
             spec.get("volumeAttributesClassName") or UNSET,
-            status.get("reason", ""),
+            (obj.get("status") or {}).get("reason", ""),
             created(obj),
             spec.get("volumeMode") or UNSET,
         ]
-
-
-def _mode_problems(spec: Json) -> list[FieldError]:
-    modes = spec.get("accessModes") or ()
-    problems = [] if modes else [required("spec.accessModes")]
-    problems += [
-        not_supported("spec.accessModes", mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES
-    ]
-    if "ReadWriteOncePod" in modes and any(
-        mode != "ReadWriteOncePod" for mode in modes if mode in ACCESS_MODES
-    ):
-        detail = "may not use ReadWriteOncePod with other access modes"
-        problems.append(forbidden("spec.accessModes", detail))
-    return problems
-
-
-def _capacity_problems(capacity: Json) -> list[FieldError]:
-    problems = [] if capacity else [required("spec.capacity")]
-    if set(capacity) != {"storage"}:
-        problems.append(not_supported("spec.capacity", Struct(capacity) if capacity else None, ("storage",)))
-    for name, amount in sorted(capacity.items()):
-        if quantity_value(amount) <= 0:
-            problems.append(invalid(f"spec.capacity[{name}]", amount, "must be greater than zero"))
-    return problems

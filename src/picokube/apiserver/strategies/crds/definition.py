@@ -7,20 +7,28 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from picokube.apiserver.kinds.names import label_1035_problems, subdomain_problems
+from picokube.apiserver.kinds.names import dns_1035_problems, subdomain_problems
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.checks import (
+    Problems,
+    Rule,
+    check,
     duplicate,
+    each,
     forbidden,
-    immutable,
+    given,
+    immutable_members,
     invalid,
-    not_supported,
+    members,
+    need,
+    nonempty,
+    one_of,
     required,
 )
 from picokube.apiserver.strategies.crds.custom import finalizer_errors
 from picokube.apiserver.strategies.crds.status import APPROVED, ESTABLISHED, is_protected, is_true
 from picokube.apiserver.strategies.kind import Kind
-from picokube.schema import FieldError, structural_problems
+from picokube.schema import structural_problems
 from picokube.schema.errors import too_many
 from picokube.schema.formats import checked_format
 from picokube.schema.go_text import Struct
@@ -31,77 +39,70 @@ _MAX_SELECTABLE_FIELDS: Final = 8
 _STEP: Final = re.compile(r"\.([^.\[\]]+)")
 
 
-def column_problems(field: str, column: Json) -> list[FieldError]:
-    problems = [] if column.get("name") else [required(f"{field}.name")]
-    kind, form = column.get("type", ""), column.get("format", "")
-    one_of = f"must be one of {','.join(_TYPES)}"
-    if not kind:
-        problems.append(required(f"{field}.type", one_of))
-    elif kind not in _TYPES:
-        problems.append(invalid(f"{field}.type", kind, one_of))
-    if form and form not in _FORMATS:
-        problems.append(invalid(f"{field}.format", form, f"must be one of {','.join(_FORMATS)}"))
-    path = column.get("jsonPath", "")
-    return [
-        *problems,
-        *(_json_path_problems(f"{field}.JSONPath", path) if path else [required(f"{field}.JSONPath")]),
-    ]
+def _json_path(field: str, path: str) -> Problems:
+    if not path.startswith("."):
+        yield invalid(field, path, "must be a simple json path starting with .")
 
 
-def _json_path_problems(field: str, path: str) -> list[FieldError]:
-    return (
-        [] if path.startswith(".") else [invalid(field, path, "must be a simple json path starting with .")]
-    )
+def _listed(*allowed: str) -> Rule:
+    def check_listed(field: str, value: str) -> Problems:
+        if value not in allowed:
+            yield invalid(field, value, f"must be one of {','.join(allowed)}")
+
+    return check_listed
 
 
-def scale_problems(field: str, subresources: Json) -> list[FieldError]:
-    scale = subresources.get("scale")
-    if scale is None:
-        return []
-    problems: list[FieldError] = []
-    for name, under in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
-        place, path = f"{field}.scale.{name}", scale.get(name, "")
-        if not path:
-            problems.append(required(place))
-        elif found := _json_path_problems(place, path):
-            problems += found
-        elif not path.startswith(f"{under}."):
-            problems.append(invalid(place, path, f"should be a json path under {under}"))
-    path = scale.get("labelSelectorPath") or ""
-    place = f"{field}.scale.labelSelectorPath"
-    if path and (found := _json_path_problems(place, path)):
-        problems += found
-    elif path and not path.startswith((".spec.", ".status.")):
-        problems.append(invalid(place, path, "should be a json path under either .spec or .status"))
-    return problems
+_COLUMN_ROWS: Final = (
+    ("name", need()),
+    ("type", need(_listed(*_TYPES), f"must be one of {','.join(_TYPES)}")),
+    ("format", nonempty(_listed(*_FORMATS))),
+)
 
 
-def selectable_problems(field: str, fields: Sequence[Json], schema: Json) -> list[FieldError]:
-    problems: list[FieldError] = []
+def _column(field: str, column: Json) -> Problems:
+    yield from check(field, column, *_COLUMN_ROWS)
+    yield from need(_json_path)(f"{field}.JSONPath", column.get("jsonPath"))
+
+
+def _path_below(*roots: str, detail: str) -> Rule:
+    def check_path(field: str, path: str) -> Problems:
+        yield from _json_path(field, path)
+        if path.startswith(".") and not path.startswith(tuple(f"{root}." for root in roots)):
+            yield invalid(field, path, detail)
+
+    return check_path
+
+
+_UNDER_EITHER: Final = "should be a json path under either .spec or .status"
+_SCALE: Final = members(
+    ("specReplicasPath", need(_path_below(".spec", detail="should be a json path under .spec"))),
+    ("statusReplicasPath", need(_path_below(".status", detail="should be a json path under .status"))),
+    ("labelSelectorPath", nonempty(_path_below(".spec", ".status", detail=_UNDER_EITHER))),
+)
+
+
+def _selectable_problems(field: str, fields: Sequence[Json], schema: Json) -> Problems:
     seen: set[str] = set()
     for n, item in enumerate(fields):
         place, path = f"{field}[{n}].jsonPath", item.get("jsonPath", "")
         if not path:
-            problems.append(required(place))
+            yield required(place)
             continue
         kind, problem = _kind_at(path, schema)
         if problem:
-            problems.append(invalid(place, path, f"is an invalid path: {problem}"))
+            yield invalid(place, path, f"is an invalid path: {problem}")
             continue
         if kind not in ("string", "boolean", "integer"):
             detail = (
                 "must point to a field of type string, boolean or integer. Enum string fields and strings with "
                 "formats are allowed."
             )
-            problems.append(invalid(place, path, detail))
+            yield invalid(place, path, detail)
         if path in seen:
-            problems.append(duplicate(place, path))
+            yield duplicate(place, path)
         seen.add(path)
-    return (
-        [*problems, too_many(field, len(seen), _MAX_SELECTABLE_FIELDS)]
-        if len(seen) > _MAX_SELECTABLE_FIELDS
-        else problems
-    )
+    if len(seen) > _MAX_SELECTABLE_FIELDS:
+        yield too_many(field, len(seen), _MAX_SELECTABLE_FIELDS)
 
 
 def _kind_at(path: str, schema: Json) -> tuple[str, str]:
@@ -120,43 +121,49 @@ def _kind_at(path: str, schema: Json) -> tuple[str, str]:
 
 
 _SHARED: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+_MAX_WARNING_LENGTH: Final = 256
 _NONE_ONLY: Final = "this server converts by None alone"
 
 
-def crd_problems(obj: Json, old: Json | None) -> list[FieldError]:
+def crd_problems(obj: Json, old: Json | None) -> Problems:
     spec, name = obj["spec"], obj["metadata"].get("name", "")
-    problems: list[FieldError] = []
+    before = None if old is None else old["spec"]
     if old is None and name != f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
-        problems.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    problems += finalizer_errors(obj)
-    problems += _group_problems(spec.get("group", ""))
-    scope = spec.get("scope", "")
-    if not scope:
-        problems.append(required("spec.scope"))
-    elif scope not in ("Cluster", "Namespaced"):
-        problems.append(not_supported("spec.scope", scope, ("Cluster", "Namespaced")))
-    problems += _version_problems(spec, None if old is None else old["spec"])
-    problems += _name_problems("spec.names", spec["names"])
-    problems += _shared_problems(spec, None if old is None else old["spec"])
-    problems += _conversion_problems(spec.get("conversion") or {})
+        yield invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+    yield from finalizer_errors(obj)
+    yield from check("spec", spec, ("group", need(_group)), ("scope", one_of("Cluster", "Namespaced")))
+    yield from _version_problems(spec, before)
+    yield from _name_problems(spec["names"])
+    yield from _shared_problems(spec, before)
+    yield from _conversion_problems(spec.get("conversion") or {})
     if old is None:
-        problems += stored_version_problems(obj)
-    problems += _approval_problems(obj, old)
+        yield from stored_version_problems(obj)
+        yield from _approval_problems(obj)
     if spec.get("preserveUnknownFields"):
         detail = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
             "spec.versions[*].schema instead"
         )
-        problems.append(invalid("spec.preserveUnknownFields", True, detail))
-    return problems
+        yield invalid("spec.preserveUnknownFields", True, detail)
 
 
-def _group_problems(group: str) -> list[FieldError]:
-    if not group:
-        return [required("spec.group")]
+def _group(field: str, group: str) -> Problems:
     if problems := subdomain_problems(group):
-        return [invalid("spec.group", group, ",".join(problems))]
-    return [] if "." in group else [invalid("spec.group", group, "should be a domain with at least one dot")]
+        yield invalid(field, group, ",".join(problems))
+    elif "." not in group:
+        yield invalid(field, group, "should be a domain with at least one dot")
+
+
+def _joined_label(field: str, name: str | None) -> Problems:
+    """A DNS-1035 label; all its problems are one error."""
+    if found := dns_1035_problems(name or ""):
+        yield invalid(field, name or "", ",".join(found))
+
+
+def _mixed_case_label(field: str, name: str) -> Problems:
+    if found := dns_1035_problems(name.lower()):
+        detail = "may have mixed case, but should otherwise match: " + ",".join(found)
+        yield invalid(field, name, detail)
 
 
 def _shared(spec: Json, name: str) -> Any:
@@ -168,59 +175,44 @@ def _shared(spec: Json, name: str) -> Any:
     return values[0]
 
 
-def _version_problems(spec: Json, old: Json | None) -> list[FieldError]:
+def _version_problems(spec: Json, old: Json | None) -> Problems:
     versions = spec.get("versions") or []
-    problems = [
-        required(f"spec.versions[{n}].schema.openAPIV3Schema")
-        for n, item in enumerate(versions)
-        if not (item.get("schema") or {}).get("openAPIV3Schema")
-    ]
+    for n, item in enumerate(versions):
+        if not (item.get("schema") or {}).get("openAPIV3Schema"):
+            yield required(f"spec.versions[{n}].schema.openAPIV3Schema")
     shared = {name: _shared(spec, name) for name in _SHARED}
     for n, item in enumerate(versions):
-        place = f"spec.versions[{n}]"
-        if found := label_1035_problems(item.get("name", "")):
-            problems.append(invalid(f"{place}.name", item.get("name", ""), ",".join(found)))
-        problems += _deprecation_problems(place, item)
-        own = {name: item.get(name) for name in _SHARED if shared[name] is None}
-        problems += _part_problems(
-            place, own, item, _old_version(old, item.get("name", "")), schema_name="schema"
-        )
+        place, name = f"spec.versions[{n}]", item.get("name", "")
+        yield from _joined_label(f"{place}.name", name)
+        yield from _deprecation_problems(f"{place}.deprecationWarning", item)
+        own = {part: item.get(part) for part in _SHARED if shared[part] is None}
+        yield from _part_problems(place, own, item, _old_version(old, name), schema_name="schema")
     names = [version.get("name", "") for version in versions]
     shown = [_shown_version(version, shared) for version in versions]
     if len(set(names)) < len(names):
-        problems.append(invalid("spec.versions", shown, "must contain unique version names"))
+        yield invalid("spec.versions", shown, "must contain unique version names")
     if sum(1 for version in versions if version.get("storage")) != 1:
-        detail = "must have exactly one version marked as storage version"
-        problems.append(invalid("spec.versions", shown, detail))
-    if names and (found := label_1035_problems(names[0])):
-        problems.append(invalid("spec.version", names[0], ",".join(found)))
-    return problems
+        yield invalid("spec.versions", shown, "must have exactly one version marked as storage version")
+    if names:
+        yield from _joined_label("spec.version", names[0])
 
 
-def _shared_problems(spec: Json, old: Json | None) -> list[FieldError]:
+def _shared_problems(spec: Json, old: Json | None) -> Problems:
     versions = spec.get("versions") or []
-    if not versions:
-        return []
-    own = {name: _shared(spec, name) for name in _SHARED}
-    before = None if old is None else {name: _shared(old, name) for name in _SHARED}
-    return _part_problems("spec", own, versions[0], before, schema_name="validation")
+    if versions:
+        own = {name: _shared(spec, name) for name in _SHARED}
+        before = None if old is None else {name: _shared(old, name) for name in _SHARED}
+        yield from _part_problems("spec", own, versions[0], before, schema_name="validation")
 
 
-def _part_problems(
-    place: str, part: Json, version: Json, old: Json | None, *, schema_name: str
-) -> list[FieldError]:
-    problems: list[FieldError] = []
+def _part_problems(place: str, part: Json, version: Json, old: Json | None, *, schema_name: str) -> Problems:
     schema = (part.get("schema") or {}).get("openAPIV3Schema")
     if schema and schema != ((old or {}).get("schema") or {}).get("openAPIV3Schema"):
-        problems += structural_problems(schema, field=f"{place}.{schema_name}.openAPIV3Schema")
-    problems += scale_problems(f"{place}.subresources", part.get("subresources") or {})
-    for n, column in enumerate(part.get("additionalPrinterColumns") or ()):
-        problems += column_problems(f"{place}.additionalPrinterColumns[{n}]", column)
+        yield from structural_problems(schema, field=f"{place}.{schema_name}.openAPIV3Schema")
+    rows = (("subresources", members(("scale", given(_SCALE)))), ("additionalPrinterColumns", each(_column)))
+    yield from check(place, part, *rows)
     whole = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    return [
-        *problems,
-        *selectable_problems(f"{place}.selectableFields", part.get("selectableFields") or (), whole),
-    ]
+    yield from _selectable_problems(f"{place}.selectableFields", part.get("selectableFields") or (), whole)
 
 
 def _old_version(old: Json | None, name: str) -> Json | None:
@@ -229,18 +221,16 @@ def _old_version(old: Json | None, name: str) -> Json | None:
     )
 
 
-def _deprecation_problems(place: str, version: Json) -> list[FieldError]:
+def _deprecation_problems(field: str, version: Json) -> Problems:
     warning = version.get("deprecationWarning")
     if warning is None:
-        return []
+        return
     if not version.get("deprecated"):
-        detail = "can only be set for deprecated versions"
-        return [invalid(f"{place}.deprecationWarning", warning, detail)]
-    if not warning:
-        return [invalid(f"{place}.deprecationWarning", warning, "must not be an empty string")]
-    if len(warning) > 256:  # noqa: PLR2004 - kube's limit
-        return [invalid(f"{place}.deprecationWarning", warning, "must be <= 256 characters long")]
-    return []
+        yield invalid(field, warning, "can only be set for deprecated versions")
+    elif not warning:
+        yield invalid(field, warning, "must not be an empty string")
+    elif len(warning) > _MAX_WARNING_LENGTH:
+        yield invalid(field, warning, f"must be <= {_MAX_WARNING_LENGTH} characters long")
 
 
 def _shown_version(version: Json, shared: Json) -> Struct:
@@ -259,61 +249,53 @@ def _shown_version(version: Json, shared: Json) -> Struct:
     )
 
 
-def _name_problems(field: str, names: Json) -> list[FieldError]:
-    problems = [
-        required(f"{field}.{name}")
-        for name in ("plural", "singular", "kind", "listKind")
-        if not names.get(name) and (name in ("plural", "kind") or names.get("kind"))
-    ]
-    problems += [
-        invalid(f"{field}.{name}", names[name], ",".join(found))
-        for name in ("plural", "singular")
-        if names.get(name) and (found := label_1035_problems(names[name]))
-    ]
-    for name in ("kind", "listKind"):
-        if names.get(name) and (found := label_1035_problems(names[name].lower())):
-            detail = "may have mixed case, but should otherwise match: " + ",".join(found)
-            problems.append(invalid(f"{field}.{name}", names[name], detail))
-    for name in ("shortNames", "categories"):
-        for n, item in enumerate(names.get(name) or ()):
-            if found := label_1035_problems(item):
-                problems.append(invalid(f"{field}.{name}[{n}]", item, ",".join(found)))
+def _name_problems(names: Json) -> Problems:
+    field = "spec.names"
+    for name in ("plural", "singular", "kind", "listKind"):
+        if not names.get(name) and (name in ("plural", "kind") or names.get("kind")):
+            yield required(f"{field}.{name}")
+    yield from check(field, names, *_NAME_ROWS)
     if names.get("kind") and names["kind"] == names.get("listKind"):
-        problems.append(
-            invalid(f"{field}.listKind", names["listKind"], "kind and listKind may not be the same")
-        )
-    return problems
+        yield invalid(f"{field}.listKind", names["listKind"], "kind and listKind may not be the same")
 
 
-def _conversion_problems(conversion: Json) -> list[FieldError]:
+_NAME_ROWS: Final = (
+    ("plural", nonempty(_joined_label)),
+    ("singular", nonempty(_joined_label)),
+    ("kind", nonempty(_mixed_case_label)),
+    ("listKind", nonempty(_mixed_case_label)),
+    ("shortNames", each(_joined_label)),
+    ("categories", each(_joined_label)),
+)
+
+
+def _conversion_problems(conversion: Json) -> Problems:
     strategy, place = conversion.get("strategy", ""), "spec.conversion"
-    if not strategy:
-        return [required(f"{place}.strategy")]
-    if strategy not in ("None", "Webhook"):
-        return [not_supported(f"{place}.strategy", strategy, ("None", "Webhook"))]
     hook = conversion.get("webhook") or {}
-    if strategy == "None":
-        detail = "should not be set when strategy is not set to Webhook"
-        return [forbidden(f"{place}.webhookClientConfig", detail)] if hook.get("clientConfig") else []
-    problems: list[FieldError] = []
-    if not hook.get("clientConfig"):
-        problems.append(required(f"{place}.webhookClientConfig", "required when strategy is set to Webhook"))
-    if not hook.get("conversionReviewVersions"):
-        problems.append(required(f"{place}.conversionReviewVersions"))
-    return problems or [forbidden(f"{place}.strategy", _NONE_ONLY)]
+    if strategy not in ("None", "Webhook"):
+        yield from one_of("None", "Webhook")(f"{place}.strategy", strategy)
+    elif strategy == "None":
+        if hook.get("clientConfig"):
+            detail = "should not be set when strategy is not set to Webhook"
+            yield forbidden(f"{place}.webhookClientConfig", detail)
+    elif hook.get("clientConfig") and hook.get("conversionReviewVersions"):
+        yield forbidden(f"{place}.strategy", _NONE_ONLY)
+    else:
+        client = need(detail="required when strategy is set to Webhook")
+        yield from client(f"{place}.webhookClientConfig", hook.get("clientConfig"))
+        yield from need()(f"{place}.conversionReviewVersions", hook.get("conversionReviewVersions"))
 
 
-def stored_version_problems(obj: Json) -> list[FieldError]:
+def stored_version_problems(obj: Json) -> Problems:
     stored = (obj.get("status") or {}).get("storedVersions") or []
     place = "status.storedVersions"
     if not stored:
-        return [invalid(place, None, "must have at least one stored version")]
+        yield invalid(place, None, "must have at least one stored version")
+        return
     versions = obj["spec"].get("versions") or []
-    problems = [
-        invalid(place, stored, f"must have the storage version {version['name']}")
-        for version in versions
-        if version.get("storage") and version.get("name") not in stored
-    ]
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            yield invalid(place, stored, f"must have the storage version {version['name']}")
     names = {version.get("name") for version in versions}
     for n, item in enumerate(stored):
         if item not in names:
@@ -322,28 +304,24 @@ def stored_version_problems(obj: Json) -> list[FieldError]:
                 f"spec.versions until a storage migration ensures no data remains persisted in {item} and removes "
                 f"{item} from status.storedVersions"
             )
-            problems.append(invalid(f"{place}[{n}]", item, detail))
-    return problems
+            yield invalid(f"{place}[{n}]", item, detail)
 
 
-def _approval_problems(obj: Json, old: Json | None) -> list[FieldError]:
-    if not is_protected(obj["spec"].get("group", "")):
-        return []
+def _approval_problems(obj: Json) -> Problems:
     stated = (obj["metadata"].get("annotations") or {}).get(APPROVED, "")
-    if stated.startswith(("http://", "https://", "unapproved")) or old is not None:
-        return []
-    place = f"metadata.annotations[{APPROVED}]"
-    if not stated:
-        detail = (
-            f'protected groups must have approval annotation "{APPROVED}", see '
-            "https://github.com/kubernetes/enhancements/pull/1111"
-        )
-        return [required(place, detail)]
-    detail = (
-        f'protected groups must have approval annotation "{APPROVED}" with either a URL or a reason starting with '
-        '"unapproved", see https://github.com/kubernetes/enhancements/pull/1111'
+    is_approval = stated.startswith(("http://", "https://", "unapproved"))
+    if is_approval or not is_protected(obj["spec"].get("group", "")):
+        return
+    place, see = (
+        f"metadata.annotations[{APPROVED}]",
+        "see https://github.com/kubernetes/enhancements/pull/1111",
     )
-    return [invalid(place, stated, detail)]
+    detail = f'protected groups must have approval annotation "{APPROVED}"'
+    if stated:
+        how = 'with either a URL or a reason starting with "unapproved"'
+        yield invalid(place, stated, f"{detail} {how}, {see}")
+    else:
+        yield required(place, f"{detail}, {see}")
 
 
 _ONE: Final = ("items", "not", "additionalProperties", "additionalItems")
@@ -404,29 +382,25 @@ class CustomResourceDefinition(Kind):
     def reset(self, obj: JsonObject) -> None:
         obj["status"] = {"storedVersions": _storage_versions(obj["spec"])[:1]}
 
-    def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
-        del old
+    def reset_update(self, obj: JsonObject, _old: Json, subresource: str) -> None:
         if subresource == "status":
             return
         stored = obj["status"].get("storedVersions") or []
         added = [name for name in _storage_versions(obj["spec"])[:1] if name not in stored]
         obj["status"]["storedVersions"] = [*stored, *added]
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         return crd_problems(obj, None)
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         spec, before = obj["spec"], old["spec"]
-        problems = crd_problems(obj, old)
-        kept: list[FieldError] = []
+        yield from crd_problems(obj, old)
         if is_true(old, ESTABLISHED):
-            kept += immutable("spec.scope", spec.get("scope"), before.get("scope"))
-            kept += immutable("spec.names.kind", spec["names"].get("kind"), before["names"].get("kind"))
-        kept += [
-            *immutable("spec.group", spec.get("group"), before.get("group")),
-            *immutable("spec.names.plural", spec["names"].get("plural"), before["names"].get("plural")),
-        ]
-        return [*problems, *kept, *stored_version_problems(obj)]
+            yield from immutable_members("spec", spec, before, "scope")
+            yield from immutable_members("spec.names", spec["names"], before["names"], "kind")
+        yield from immutable_members("spec", spec, before, "group")
+        yield from immutable_members("spec.names", spec["names"], before["names"], "plural")
+        yield from stored_version_problems(obj)
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
         return format_warnings(obj, old)

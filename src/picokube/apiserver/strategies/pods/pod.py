@@ -13,12 +13,11 @@ from picokube.apiserver.kinds.names import label_problems
 from picokube.apiserver.kinds.resources import Find
 from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import Json, JsonObject
-from picokube.apiserver.strategies.checks import forbidden, in_range, invalid
+from picokube.apiserver.strategies.checks import MAX_INT32, Problems, each, forbidden, invalid, within
 from picokube.apiserver.strategies.kind import Kind
 from picokube.apiserver.strategies.pods.defaults import default_pod, default_pod_spec
-from picokube.apiserver.strategies.pods.spec import image_problems, pod_spec_problems, toleration_problems
+from picokube.apiserver.strategies.pods.spec import image_problems, pod_spec_problems, toleration
 from picokube.apiserver.strategies.pods.table import pod_cells, pod_conditions
-from picokube.schema import FieldError
 
 TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where pods find theirs
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -133,45 +132,41 @@ class Pod(Kind):
         else:
             tolerate_outages(obj["spec"])
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        spec = obj["spec"]
-        problems = [*pod_spec_problems("spec", spec), *image_problems("spec", spec)]
-        if spec.get("ephemeralContainers"):
-            problems.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
-        return problems
+    def problems(self, obj: Json) -> Problems:
+        yield from _spec_problems(obj["spec"])
+        if obj["spec"].get("ephemeralContainers"):
+            yield forbidden("spec.ephemeralContainers", "cannot be set on create")
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         spec, before = obj["spec"], old["spec"]
         if spec is before:
-            return []
-        problems = [*pod_spec_problems("spec", spec), *image_problems("spec", spec)]
+            return
+        yield from _spec_problems(spec)
         for name in ("containers", "initContainers"):
             if len(spec.get(name) or ()) != len(before.get(name) or ()):
-                return [*problems, forbidden(f"spec.{name}", "pod updates may not add or remove containers")]
-        problems += _deadline_problems(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))
-        problems += _lost_tolerations(spec, before)
+                yield forbidden(f"spec.{name}", "pod updates may not add or remove containers")
+                return
+        yield from _deadline_problems(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))
+        yield from _toleration_problems(spec, before)
         if _without_updatable(spec, before) != before:
-            problems.append(forbidden("spec", _UPDATABLE))
-        return problems
+            yield forbidden("spec", _UPDATABLE)
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        found: list[str] = []
-        name = obj["metadata"].get("name", "")
-        if old is None and (problems := dns_label_advice(name)):
-            found.append(
-                "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS "
-                f"label is recommended: [{' '.join(problems)}]"
-            )
-        for n, item in enumerate(obj["spec"].get("imagePullSecrets") or ()):
-            if not item.get("name"):
-                found.append(f'spec.imagePullSecrets[{n}].name: invalid empty name ""')
-        return found
+        secrets = enumerate(obj["spec"].get("imagePullSecrets") or ())
+        return [
+            *dns_label_warnings(obj, old, "the Pod's hostname"),
+            *(
+                f'spec.imagePullSecrets[{n}].name: invalid empty name ""'
+                for n, item in secrets
+                if not item.get("name")
+            ),
+        ]
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return pod_cells(obj)
 
     def table_conditions(self, obj: JsonObject) -> list[JsonObject]:
-        """That a pod is over; kubectl tells such rows from others."""
+        """That a pod has ended; kubectl tells such rows apart."""
         return pod_conditions(obj)
 
     def _admit_account(self, obj: JsonObject) -> None:
@@ -219,9 +214,14 @@ class Pod(Kind):
         spec.setdefault("preemptionPolicy", policy)
 
 
-def dns_label_advice(name: str) -> list[str]:
-    """Why a name is no good as a host name. Advice counts characters where refusals count bytes."""
-    return [problem.replace(" bytes", " characters") for problem in label_problems(name)]
+def dns_label_warnings(obj: Json, old: Json | None, use: str) -> list[str]:
+    """The warning about a new object whose name is not a DNS label. It counts characters, while errors count bytes."""
+    problems = label_problems(obj["metadata"].get("name", "")) if old is None else []
+    if not problems:
+        return []
+    shown = " ".join(problem.replace(" bytes", " characters") for problem in problems)
+    why = f"this is used in {use}, which can result in surprising behavior; a DNS label is recommended"
+    return [f"metadata.name: {why}: [{shown}]"]
 
 
 def _pair_addresses(status: JsonObject) -> None:
@@ -233,34 +233,35 @@ def _pair_addresses(status: JsonObject) -> None:
         status["podIP"] = addresses[0].get("ip", "")
 
 
-def _deadline_problems(new: int | None, old: int | None) -> list[FieldError]:
+def _spec_problems(spec: Json) -> Problems:
+    yield from pod_spec_problems("spec", spec)
+    yield from image_problems("spec", spec)
+
+
+def _deadline_problems(new: int | None, old: int | None) -> Problems:
     field = "spec.activeDeadlineSeconds"
-    if new is None:
-        return (
-            []
-            if old is None
-            else [invalid(field, None, "must not update from a positive integer to nil value")]
-        )
-    if problems := in_range(field, new, 0, 2**31 - 1):
-        return problems
-    return (
-        [invalid(field, new, "must be less than or equal to previous value")]
-        if old is not None and old < new
-        else []
-    )
+    found = list(within(0, MAX_INT32)(field, new))
+    if new is None and old is not None:
+        yield invalid(field, None, "must not update from a positive integer to nil value")
+    elif found:
+        yield from found
+    elif new is not None and old is not None and old < new:
+        yield invalid(field, new, "must be less than or equal to previous value")
 
 
-def _lost_tolerations(spec: Json, before: Json) -> list[FieldError]:
+def _toleration_problems(spec: Json, before: Json) -> Problems:
+    """Tolerations may be added, and their seconds may change."""
     new, old = spec.get("tolerations") or [], before.get("tolerations") or []
-    same = [{name: value for name, value in item.items() if name != "tolerationSeconds"} for item in new]
-    for item in old:
-        if {name: value for name, value in item.items() if name != "tolerationSeconds"} not in same:
-            return [
-                forbidden(
-                    "spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"
-                )
-            ]
-    return toleration_problems("spec.tolerations", new)
+    kept = [_without_seconds(item) for item in new]
+    if all(_without_seconds(item) in kept for item in old):
+        yield from each(toleration)("spec.tolerations", new)
+    else:
+        detail = "existing toleration can not be modified except its tolerationSeconds"
+        yield forbidden("spec.tolerations", detail)
+
+
+def _without_seconds(item: Json) -> JsonObject:
+    return {name: value for name, value in item.items() if name != "tolerationSeconds"}
 
 
 def _without_updatable(spec: Json, before: Json) -> JsonObject:

@@ -1,31 +1,44 @@
 """Validates the spec of a pod or a pod template, in the order of kube-apiserver."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from picokube.apiserver.gotypes.scalar_types import quantity_value
 from picokube.apiserver.kinds.names import label_value_problems, qualified_name_problems
 from picokube.apiserver.protocol.messages import Json
 from picokube.apiserver.strategies.checks import (
+    MAX_INT32,
+    TAINT_EFFECTS,
+    Problems,
+    check,
     dns_label,
     dns_subdomain,
     duplicate,
+    each,
     forbidden,
-    in_range,
+    given,
     invalid,
     ip_address,
     label_selector,
     labels,
+    members,
+    need,
+    nonempty,
     not_supported,
     one_of,
+    qualified_name,
     required,
+    supported,
+    within,
 )
 from picokube.apiserver.strategies.pods.containers import (
     container_problems,
     init_container_problems,
-    relative_path_problems,
+    relative_path,
 )
 from picokube.schema import FieldError
+
+# -- volumes: sources that users bring are checked, others are not -----------------------------------------------
 
 _VOLUME_SOURCES: Final = (
     "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi",
@@ -33,24 +46,68 @@ _VOLUME_SOURCES: Final = (
     "flexVolume", "configMap", "azureFile", "vsphereVolume", "azureDisk", "portworxVolume", "scaleIO", "storageos",
     "projected", "csi", "ephemeral", "image", "photonPersistentDisk",
 )  # fmt: skip
-_MAX_MODE: Final = 0o777
-_MODES: Final = "must be a number between 0 and 0777 (octal), both inclusive"
-_HOST_PATHS: Final = (
+_HOST_PATH_TYPES: Final = (
     "", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice",
 )  # fmt: skip
+_MODE: Final = within(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
+_KEY_TO_PATH: Final = members(("key", need()), ("path", need(relative_path)), ("mode", _MODE))
 
 
-def volume_problems(field: str, volumes: Sequence[Json]) -> tuple[set[str], list[FieldError]]:
-    """Names of the usable volumes, and what is wrong with the others."""
+def _size_limit(field: str, limit: str) -> Problems:
+    if quantity_value(limit) < 0:
+        yield forbidden(field, "SizeLimit field must be a valid resource quantity")
+
+
+def _host_path(field: str, source: Json) -> Problems:
+    path = source.get("path", "")
+    if not path:
+        yield required(f"{field}.path")
+        return
+    if ".." in path.split("/"):
+        yield invalid(f"{field}.path", path, "must not contain '..'")
+    yield from supported(*_HOST_PATH_TYPES)(f"{field}.type", source.get("type") or "")
+
+
+def _downward_item(field: str, item: Json) -> Problems:
+    yield from check(field, item, ("path", need()))
+    if item.get("fieldRef") is None and item.get("resourceFieldRef") is None:
+        yield required(field, "one of fieldRef and resourceFieldRef is required")
+
+
+_PROJECTED_PART: Final = given(members(("name", need()), ("items", each(_KEY_TO_PATH))))
+_PROJECTED_SOURCE: Final = members(
+    ("secret", _PROJECTED_PART),
+    ("configMap", _PROJECTED_PART),
+    ("serviceAccountToken", given(members(("path", need())))),
+)
+_SOURCE_RULES: Final = {
+    "emptyDir": members(("sizeLimit", given(_size_limit))),
+    "hostPath": _host_path,
+    "secret": members(("secretName", need()), ("defaultMode", _MODE), ("items", each(_KEY_TO_PATH))),
+    "configMap": members(("name", need()), ("defaultMode", _MODE), ("items", each(_KEY_TO_PATH))),
+    "persistentVolumeClaim": members(("claimName", need())),
+    "downwardAPI": members(("defaultMode", _MODE), ("items", each(_downward_item))),
+    "projected": members(("defaultMode", _MODE), ("sources", each(_PROJECTED_SOURCE))),
+}
+
+
+def _volume_source(field: str, volume: Json) -> Problems:
+    named = [name for name in _VOLUME_SOURCES if volume.get(name) is not None]
+    if not named:
+        yield required(field, "must specify a volume type")
+    elif rule := _SOURCE_RULES.get(named[0]):
+        yield from rule(f"{field}.{named[0]}", volume[named[0]])
+    for name in named[1:]:
+        yield forbidden(f"{field}.{name}", "may not specify more than 1 volume type")
+
+
+def _volumes(field: str, volumes: Sequence[Json]) -> tuple[set[str], list[FieldError]]:
+    """Names of the valid volumes, and what is wrong with the others."""
     names: set[str] = set()
     problems: list[FieldError] = []
     for n, volume in enumerate(volumes):
         place, name = f"{field}[{n}]", volume.get("name", "")
-        found = _source_problems(place, volume)
-        if not name:
-            found.append(required(f"{place}.name"))
-        else:
-            found += dns_label(f"{place}.name", name)
+        found = [*_volume_source(place, volume), *need(dns_label)(f"{place}.name", name)]
         if name in names:
             found.append(duplicate(f"{place}.name", name))
         if not found:
@@ -59,249 +116,105 @@ def volume_problems(field: str, volumes: Sequence[Json]) -> tuple[set[str], list
     return names, problems
 
 
-def _source_problems(place: str, volume: Json) -> list[FieldError]:
-    named = [name for name in _VOLUME_SOURCES if volume.get(name) is not None]
-    if not named:
-        return [required(place, "must specify a volume type")]
-    problems: list[FieldError] = []
-    for n, name in enumerate(named):
-        if n:
-            problems.append(forbidden(f"{place}.{name}", "may not specify more than 1 volume type"))
-        elif name in _CHECKS:
-            problems += _CHECKS[name](f"{place}.{name}", volume[name])
-    return problems
+# -- the spec ----------------------------------------------------------------------------------------------------
 
 
-def _empty_dir(field: str, source: Json) -> list[FieldError]:
-    limit = source.get("sizeLimit")
-    if limit is not None and quantity_value(limit) < 0:
-        return [forbidden(f"{field}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
-    return []
+def toleration(field: str, item: Json) -> Problems:
+    key, operator = item.get("key", ""), item.get("operator", "")
+    value, effect = item.get("value", ""), item.get("effect", "")
+    if key:
+        yield from qualified_name(f"{field}.key", key)
+    elif operator != "Exists":
+        detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield invalid(f"{field}.operator", operator, detail)
+    if item.get("tolerationSeconds") is not None and effect != "NoExecute":
+        yield invalid(f"{field}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+    if operator in ("Equal", ""):
+        if found := label_value_problems(value):
+            yield invalid(f"{field}.operator", value, ";".join(found))
+    elif operator != "Exists":
+        yield not_supported(f"{field}.operator", operator, ("Equal", "Exists"))
+    elif value:
+        yield invalid(f"{field}.operator", value, "value must be empty when `operator` is 'Exists'")
+    yield from nonempty(supported(*TAINT_EFFECTS))(f"{field}.effect", effect)
 
 
-def _host_path(field: str, source: Json) -> list[FieldError]:
-    path = source.get("path", "")
-    if not path:
-        return [required(f"{field}.path")]
-    problems = [invalid(f"{field}.path", path, "must not contain '..'")] if ".." in path.split("/") else []
-    kind = source.get("type") or ""
-    if kind not in _HOST_PATHS:
-        problems.append(not_supported(f"{field}.type", kind, _HOST_PATHS))
-    return problems
+def _skew(field: str, skew: int | None) -> Problems:
+    if (skew or 0) <= 0:
+        yield invalid(field, skew or 0, "must be greater than zero")
 
 
-def _secret(field: str, source: Json) -> list[FieldError]:
-    problems = [] if source.get("secretName") else [required(f"{field}.secretName")]
-    return [*problems, *_mode(field, source), *_items(field, source)]
+_GROUP: Final = within(0, MAX_INT32)
 
 
-def _config_map(field: str, source: Json) -> list[FieldError]:
-    problems = [] if source.get("name") else [required(f"{field}.name")]
-    return [*problems, *_mode(field, source), *_items(field, source)]
+def _node_selector_term(field: str, term: Json) -> Problems:
+    yield from label_selector(field, {"matchExpressions": term.get("matchExpressions")})
 
 
-def _mode(field: str, source: Json) -> list[FieldError]:
-    mode = source.get("defaultMode")
-    return (
-        [invalid(f"{field}.defaultMode", mode, _MODES)]
-        if mode is not None and not 0 <= mode <= _MAX_MODE
-        else []
-    )
-
-
-def _items(field: str, source: Json) -> list[FieldError]:
-    problems: list[FieldError] = []
-    for n, item in enumerate(source.get("items") or ()):
-        place = f"{field}.items[{n}]"
-        if not item.get("key"):
-            problems.append(required(f"{place}.key"))
-        if not item.get("path"):
-            problems.append(required(f"{place}.path"))
-        else:
-            problems += relative_path_problems(f"{place}.path", item["path"])
-        mode = item.get("mode")
-        if mode is not None and not 0 <= mode <= _MAX_MODE:
-            problems.append(invalid(f"{place}.mode", mode, _MODES))
-    return problems
-
-
-def _claim(field: str, source: Json) -> list[FieldError]:
-    return [] if source.get("claimName") else [required(f"{field}.claimName")]
-
-
-def _downward(field: str, source: Json) -> list[FieldError]:
-    problems = _mode(field, source)
-    for n, item in enumerate(source.get("items") or ()):
-        place = f"{field}.items[{n}]"
-        if not item.get("path"):
-            problems.append(required(f"{place}.path"))
-        if item.get("fieldRef") is None and item.get("resourceFieldRef") is None:
-            problems.append(required(place, "one of fieldRef and resourceFieldRef is required"))
-    return problems
-
-
-def _projected(field: str, source: Json) -> list[FieldError]:
-    problems = _mode(field, source)
-    for n, item in enumerate(source.get("sources") or ()):
-        place = f"{field}.sources[{n}]"
-        for name in ("secret", "configMap"):
-            inner = item.get(name)
-            if inner is not None:
-                problems += [] if inner.get("name") else [required(f"{place}.{name}.name")]
-                problems += _items(f"{place}.{name}", inner)
-        token = item.get("serviceAccountToken")
-        if token is not None and not token.get("path"):
-            problems.append(required(f"{place}.serviceAccountToken.path"))
-    return problems
-
-
-_CHECKS: Final[dict[str, Callable[[str, Json], list[FieldError]]]] = {
-    "emptyDir": _empty_dir,
-    "hostPath": _host_path,
-    "secret": _secret,
-    "configMap": _config_map,
-    "persistentVolumeClaim": _claim,
-    "downwardAPI": _downward,
-    "projected": _projected,
-}
-
-
-_MAX_INT32: Final = 2**31 - 1
-_POLICIES: Final = ("Always", "OnFailure", "Never")
-_DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_NODE_AFFINITY: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-
-
-def pod_spec_problems(field: str, spec: Json) -> list[FieldError]:
-    volumes, problems = volume_problems(f"{field}.volumes", spec.get("volumes") or ())
-    regular = spec.get("containers") or ()
-    problems += container_problems(f"{field}.containers", regular, volumes)
-    problems += init_container_problems(
-        f"{field}.initContainers", spec.get("initContainers") or (), regular, volumes
-    )
-    problems += one_of(f"{field}.restartPolicy", spec.get("restartPolicy"), _POLICIES)
-    problems += one_of(f"{field}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
-    problems += labels(f"{field}.nodeSelector", spec.get("nodeSelector"))
-    problems += _security_problems(f"{field}.securityContext", spec.get("securityContext") or {})
-    problems += _affinity_problems(f"{field}.affinity", spec.get("affinity") or {})
-    problems += _spread_problems(
-        f"{field}.topologySpreadConstraints", spec.get("topologySpreadConstraints") or ()
-    )
-    for name in ("serviceAccountName", "nodeName"):
-        if spec.get(name):
-            problems += dns_subdomain(f"{field}.{name}", spec[name])
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None:
-        problems += in_range(f"{field}.activeDeadlineSeconds", deadline, 1, _MAX_INT32)
-    for name in ("hostname", "subdomain"):
-        if spec.get(name):
-            problems += dns_label(f"{field}.{name}", spec[name])
-    problems += toleration_problems(f"{field}.tolerations", spec.get("tolerations") or ())
-    problems += _alias_problems(f"{field}.hostAliases", spec.get("hostAliases") or ())
-    for name in ("priorityClassName", "runtimeClassName"):
-        if spec.get(name):
-            problems += dns_subdomain(f"{field}.{name}", spec[name])
-    if spec.get("preemptionPolicy") is not None:
-        allowed = ("Never", "PreemptLowerPriority")
-        problems += one_of(f"{field}.preemptionPolicy", spec["preemptionPolicy"], allowed)
-    return problems
-
-
-def image_problems(field: str, spec: Json) -> list[FieldError]:
-    """Pods alone refuse blanks around an image; templates may hold them as marks."""
-    detail = "must not have leading or trailing whitespace"
-    return [
-        invalid(f"{field}.{name}[{n}].image", image, detail)
-        for name in ("containers", "initContainers")
-        for n, container in enumerate(spec.get(name) or ())
-        if (image := container.get("image", "")) != image.strip()
-    ]
-
-
-def template_problems(field: str, template: Json) -> list[FieldError]:
-    meta = template.get("metadata") or {}
-    problems = labels(f"{field}.labels", meta.get("labels"))
-    problems += [
-        invalid(f"{field}.annotations", key, problem)
-        for key in sorted(meta.get("annotations") or {})
-        for problem in qualified_name_problems(key.lower())
-    ]
-    return [*problems, *pod_spec_problems(f"{field}.spec", template.get("spec") or {})]
-
-
-def _security_problems(field: str, context: Json) -> list[FieldError]:
-    problems: list[FieldError] = []
-    for name in ("fsGroup", "runAsUser", "runAsGroup"):
-        if context.get(name) is not None:
-            problems += in_range(f"{field}.{name}", context[name], 0, _MAX_INT32)
-    for n, group in enumerate(context.get("supplementalGroups") or ()):
-        problems += in_range(f"{field}.supplementalGroups[{n}]", group, 0, _MAX_INT32)
-    return problems
-
-
-def toleration_problems(field: str, tolerations: Sequence[Json]) -> list[FieldError]:
-    problems: list[FieldError] = []
-    for n, item in enumerate(tolerations):
-        place, key, operator = f"{field}[{n}]", item.get("key", ""), item.get("operator", "")
-        value, effect = item.get("value", ""), item.get("effect", "")
-        if key:
-            problems += [invalid(f"{place}.key", key, problem) for problem in qualified_name_problems(key)]
-        elif operator != "Exists":
-            detail = (
-                'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+_NODE_TERMS: Final = need(each(_node_selector_term), "must have at least one node selector term")
+_NODE_AFFINITY: Final = members(
+    ("requiredDuringSchedulingIgnoredDuringExecution", given(members(("nodeSelectorTerms", _NODE_TERMS))))
+)
+_SPEC_ROWS: Final = (
+    ("restartPolicy", one_of("Always", "OnFailure", "Never")),
+    ("dnsPolicy", one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")),
+    ("nodeSelector", labels),
+    (
+        "securityContext",
+        members(
+            ("fsGroup", _GROUP),
+            ("runAsUser", _GROUP),
+            ("runAsGroup", _GROUP),
+            ("supplementalGroups", each(_GROUP)),
+        ),
+    ),
+    ("affinity", members(("nodeAffinity", _NODE_AFFINITY))),
+    (
+        "topologySpreadConstraints",
+        each(
+            members(
+                ("maxSkew", _skew),
+                ("topologyKey", need(detail="can not be empty")),
+                ("whenUnsatisfiable", one_of("DoNotSchedule", "ScheduleAnyway")),
             )
-            problems.append(invalid(f"{place}.operator", operator, detail))
-        if item.get("tolerationSeconds") is not None and effect != "NoExecute":
-            detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            problems.append(invalid(f"{place}.effect", effect, detail))
-        if operator in ("Equal", ""):
-            if found := label_value_problems(value):
-                problems.append(invalid(f"{place}.operator", value, ";".join(found)))
-        elif operator == "Exists":
-            if value:
-                detail = "value must be empty when `operator` is 'Exists'"
-                problems.append(invalid(f"{place}.operator", value, detail))
-        else:
-            problems.append(not_supported(f"{place}.operator", operator, ("Equal", "Exists")))
-        if effect and effect not in _EFFECTS:
-            problems.append(not_supported(f"{place}.effect", effect, _EFFECTS))
-    return problems
+        ),
+    ),
+    ("serviceAccountName", nonempty(dns_subdomain)),
+    ("nodeName", nonempty(dns_subdomain)),
+    ("activeDeadlineSeconds", within(1, MAX_INT32)),
+    ("hostname", nonempty(dns_label)),
+    ("subdomain", nonempty(dns_label)),
+    ("tolerations", each(toleration)),
+    ("hostAliases", each(members(("ip", ip_address), ("hostnames", each(dns_subdomain))))),
+    ("priorityClassName", nonempty(dns_subdomain)),
+    ("runtimeClassName", nonempty(dns_subdomain)),
+    ("preemptionPolicy", given(one_of("Never", "PreemptLowerPriority"))),
+)
 
 
-def _alias_problems(field: str, aliases: Sequence[Json]) -> list[FieldError]:
-    problems: list[FieldError] = []
-    for n, alias in enumerate(aliases):
-        problems += ip_address(f"{field}[{n}].ip", alias.get("ip", ""))
-        for m, name in enumerate(alias.get("hostnames") or ()):
-            problems += dns_subdomain(f"{field}[{n}].hostnames[{m}]", name)
-    return problems
+def pod_spec_problems(field: str, spec: Json) -> Problems:
+    volumes, problems = _volumes(f"{field}.volumes", spec.get("volumes") or ())
+    yield from problems
+    regular, initial = spec.get("containers") or (), spec.get("initContainers") or ()
+    yield from container_problems(f"{field}.containers", regular, volumes)
+    yield from init_container_problems(f"{field}.initContainers", initial, regular, volumes)
+    yield from check(field, spec, *_SPEC_ROWS)
 
 
-def _affinity_problems(field: str, affinity: Json) -> list[FieldError]:
-    required_nodes = (affinity.get("nodeAffinity") or {}).get(_NODE_AFFINITY)
-    if required_nodes is None:
-        return []
-    place = f"{field}.nodeAffinity.{_NODE_AFFINITY}.nodeSelectorTerms"
-    terms = required_nodes.get("nodeSelectorTerms") or ()
-    if not terms:
-        return [required(place, "must have at least one node selector term")]
-    return [
-        problem
-        for n, term in enumerate(terms)
-        for problem in label_selector(f"{place}[{n}]", {"matchExpressions": term.get("matchExpressions")})
-    ]
+def image_problems(field: str, spec: Json) -> Problems:
+    """Only pods reject spaces around an image; templates accept them."""
+    for name in ("containers", "initContainers"):
+        for n, container in enumerate(spec.get(name) or ()):
+            if (image := container.get("image", "")) != image.strip():
+                detail = "must not have leading or trailing whitespace"
+                yield invalid(f"{field}.{name}[{n}].image", image, detail)
 
 
-def _spread_problems(field: str, constraints: Sequence[Json]) -> list[FieldError]:
-    problems: list[FieldError] = []
-    for n, item in enumerate(constraints):
-        place = f"{field}[{n}]"
-        if item.get("maxSkew", 0) <= 0:
-            problems.append(invalid(f"{place}.maxSkew", item.get("maxSkew", 0), "must be greater than zero"))
-        if not item.get("topologyKey"):
-            problems.append(required(f"{place}.topologyKey", "can not be empty"))
-        problems += one_of(
-            f"{place}.whenUnsatisfiable", item.get("whenUnsatisfiable"), ("DoNotSchedule", "ScheduleAnyway")
-        )
-    return problems
+def template_problems(field: str, template: Json | None) -> Problems:
+    found = template or {}
+    meta = found.get("metadata") or {}
+    yield from labels(f"{field}.labels", meta.get("labels"))
+    for key in sorted(meta.get("annotations") or {}):
+        for problem in qualified_name_problems(key.lower()):
+            yield invalid(f"{field}.annotations", key, problem)
+    yield from pod_spec_problems(f"{field}.spec", found.get("spec") or {})

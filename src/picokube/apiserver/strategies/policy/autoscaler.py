@@ -8,20 +8,32 @@ from typing import Any, ClassVar, Final
 
 import orjson
 
+from picokube.apiserver.gotypes.encoding import written
+from picokube.apiserver.gotypes.go_types import struct_of
 from picokube.apiserver.gotypes.scalar_types import quantity_value
-from picokube.apiserver.kinds.names import path_segment_problems, qualified_name_problems
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.checks import (
+    Problems,
+    Rule,
+    at_least,
+    at_most,
+    check,
     dns_label,
+    each,
     forbidden,
+    given,
     invalid,
+    members,
+    need,
     non_negative,
     not_supported,
+    path_segment,
+    qualified_name,
     required,
+    supported,
 )
-from picokube.apiserver.strategies.kind import Ignored
+from picokube.apiserver.strategies.kind import StoredOnly
 from picokube.apiserver.strategies.printing import NONE, UNSET, created
-from picokube.schema import FieldError
 from picokube.schema.go_text import Struct, as_json
 
 _PREFIX: Final = "autoscaling.alpha.kubernetes.io/"
@@ -254,194 +266,147 @@ _METRIC_SOURCES: Final = {
 }
 """Types of metrics and their fields, in the order in which they are looked at."""
 _TARGETS: Final = ("Utilization", "Value", "AverageValue")
-_SELECT: Final = ("Disabled", "Max", "Min")
-_POLICIES: Final = ("Percent", "Pods")
 
 
-def autoscaler_problems(spec: Json, old: Json | None = None) -> list[FieldError]:
+def autoscaler_problems(spec: Json, old: Json | None = None) -> Problems:
     """`old` is the stored spec in an update: an apiVersion that was stored may stay."""
     least, most = spec.get("minReplicas"), spec.get("maxReplicas", 0)
-    problems: list[FieldError] = []
     if least is not None and least < 1:
-        problems.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+        yield invalid("spec.minReplicas", least, "must be greater than or equal to 1")
     if most < 1:
-        problems.append(invalid("spec.maxReplicas", most, "must be greater than 0"))
+        yield invalid("spec.maxReplicas", most, "must be greater than 0")
     if least is not None and most < least:
-        problems.append(invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
+        yield invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
     target = spec.get("scaleTargetRef") or {}
-    is_stored = old is not None and (old.get("scaleTargetRef") or {}).get("apiVersion") == target.get(
-        "apiVersion"
-    )
-    problems += _reference_problems("spec.scaleTargetRef", target, any_version=is_stored, any_group=False)
+    before = old and (old.get("scaleTargetRef") or {}).get("apiVersion")
+    is_stored = old is not None and before == target.get("apiVersion")
+    yield from _reference("spec.scaleTargetRef", target, any_version=is_stored)
     metrics = spec.get("metrics") or ()
-    for n, metric in enumerate(metrics):
-        problems += _metric_problems(f"spec.metrics[{n}]", metric)
+    yield from each(_metric)("spec.metrics", metrics)
     if least == 0 and not {item.get("type") for item in metrics} & {"Object", "External"}:
         detail = "must specify at least one Object or External metric to support scaling to zero replicas"
-        problems.append(forbidden("spec.metrics", detail))
-    for name in ("scaleUp", "scaleDown"):
-        rules = (spec.get("behavior") or {}).get(name)
-        if rules is not None:
-            problems += _rules_problems(f"spec.behavior.{name}", rules)
-    return problems
+        yield forbidden("spec.metrics", detail)
+    behavior = spec.get("behavior")
+    yield from check(
+        "spec.behavior", behavior, ("scaleUp", given(_SCALING_RULES)), ("scaleDown", given(_SCALING_RULES))
+    )
 
 
-def status_problems(status: Json) -> list[FieldError]:
-    return [
-        problem
-        for name in ("currentReplicas", "desiredReplicas")
-        for problem in non_negative(f"status.{name}", status.get(name))
-    ]
-
-
-def _reference_problems(field: str, ref: Json, *, any_version: bool, any_group: bool) -> list[FieldError]:
-    problems: list[FieldError] = []
-    for name in ("kind", "name"):
-        problems += _segment_problems(f"{field}.{name}", ref.get(name), "")
+def _reference(field: str, ref: Json, *, any_version: bool = False, any_group: bool = False) -> Problems:
+    yield from check(field, ref, ("kind", need(path_segment)), ("name", need(path_segment)))
     version = ref.get("apiVersion", "")
     parts = version.split("/") if version else []
     if any_version:
-        return problems
+        return
     if len(parts) > MAX_API_VERSION_PARTS:
-        detail = f"unexpected GroupVersion string: {version}"
-        problems.append(invalid(f"{field}.apiVersion", version, detail))
+        yield invalid(f"{field}.apiVersion", version, f"unexpected GroupVersion string: {version}")
     elif len(parts) < MAX_API_VERSION_PARTS and not any_group:
-        problems.append(invalid(f"{field}.apiVersion", version, "apiVersion must specify API group"))
-    return problems
+        yield invalid(f"{field}.apiVersion", version, "apiVersion must specify API group")
 
 
-def _segment_problems(field: str, value: str | None, missing: str) -> list[FieldError]:
-    if not value:
-        return [required(field, missing) if missing else required(field)]
-    return [invalid(field, value, problem) for problem in path_segment_problems(value)]
-
-
-def _metric_problems(field: str, metric: Json) -> list[FieldError]:
+def _metric(field: str, metric: Json) -> Problems:
     kind = metric.get("type") or ""
     unknown = (
         [] if kind in _METRIC_SOURCES else [not_supported(f"{field}.type", kind, sorted(_METRIC_SOURCES))]
     )
-    problems = [] if kind else [required(f"{field}.type", "must specify a metric source type")]
-    problems += unknown
+    if not kind:
+        yield required(f"{field}.type", "must specify a metric source type")
+    yield from unknown
     present = [name for name in _METRIC_SOURCES.values() if metric.get(name) is not None]
     if present:
-        problems += _source_problems(f"{field}.{present[0]}", present[0], metric[present[0]])
+        yield from _source(f"{field}.{present[0]}", present[0], metric[present[0]])
     expected = _METRIC_SOURCES.get(kind, "")
     if expected and metric.get(expected) is None:
-        detail = "must populate information for the given metric source"
-        problems.append(required(f"{field}.{expected}", detail))
-    problems += unknown
+        yield required(f"{field}.{expected}", "must populate information for the given metric source")
+    yield from unknown
     if len(present) != 1:
         detail = "must populate the given metric source only"
-        problems += [forbidden(f"{field}.{name}", detail) for name in sorted(present) if name != expected]
-    return problems
+        yield from (forbidden(f"{field}.{name}", detail) for name in sorted(present) if name != expected)
 
 
-def _source_problems(field: str, source: str, found: Json) -> list[FieldError]:
-    target, problems = found.get("target") or {}, _named_problems(field, source, found)
-    problems += _target_problems(f"{field}.target", target)
-    value, average = target.get("value"), target.get("averageValue")
+def _source(field: str, source: str, found: Json) -> Problems:
+    if source == "object":
+        yield from _reference(f"{field}.describedObject", found.get("describedObject") or {}, any_group=True)
+    yield from check(field, found, *_SOURCE_ROWS[source], ("target", _TARGET))
+    target = found.get("target") or {}
+    value, average, utilization = (
+        target.get(name) for name in ("value", "averageValue", "averageUtilization")
+    )
     match source:
-        case "object" | "external":
-            if value is None and average is None:
-                word = "averageValue" if source == "object" else "for metric or a per-pod target"
-                detail = f"must set either a target value {'or ' if source == 'object' else ''}{word}"
-                problems.append(required(f"{field}.target.averageValue", detail))
-            elif source == "external" and value is not None and average is not None:
-                detail = "may not set both a target value for metric and a per-pod target"
-                problems.append(forbidden(f"{field}.target.value", detail))
-        case "pods":
-            if average is None:
-                detail = "must specify a positive target averageValue"
-                problems.append(required(f"{field}.target.averageValue", detail))
-        case _:
-            utilization = target.get("averageUtilization")
-            if utilization is None and average is None:
-                detail = "must set either a target raw value or a target utilization"
-                problems.append(required(f"{field}.target.averageUtilization", detail))
-            elif utilization is not None and average is not None:
-                detail = "may not set both a target raw value and a target utilization"
-                problems.append(forbidden(f"{field}.target.averageValue", detail))
-    return problems
+        case "object" if value is None and average is None:
+            yield required(f"{field}.target.averageValue", "must set either a target value or averageValue")
+        case "external" if value is None and average is None:
+            detail = "must set either a target value for metric or a per-pod target"
+            yield required(f"{field}.target.averageValue", detail)
+        case "external" if value is not None and average is not None:
+            detail = "may not set both a target value for metric and a per-pod target"
+            yield forbidden(f"{field}.target.value", detail)
+        case "pods" if average is None:
+            yield required(f"{field}.target.averageValue", "must specify a positive target averageValue")
+        case "resource" | "containerResource" if utilization is None and average is None:
+            detail = "must set either a target raw value or a target utilization"
+            yield required(f"{field}.target.averageUtilization", detail)
+        case "resource" | "containerResource" if utilization is not None and average is not None:
+            detail = "may not set both a target raw value and a target utilization"
+            yield forbidden(f"{field}.target.averageValue", detail)
 
 
-def _named_problems(field: str, source: str, found: Json) -> list[FieldError]:
-    """What a source measures: a metric by its name, or a resource, perhaps of a container."""
-    if source in ("object", "external", "pods"):
-        problems: list[FieldError] = []
-        if source == "object":
-            described = found.get("describedObject") or {}
-            problems += _reference_problems(
-                f"{field}.describedObject", described, any_version=False, any_group=True
-            )
-        name = (found.get("metric") or {}).get("name")
-        return problems + _segment_problems(f"{field}.metric.name", name, "must specify a metric name")
-    name = found.get("name", "")
-    if not name:
-        problems = [required(f"{field}.name", "must specify a resource name")]
-    elif source == "containerResource":
-        problems = [invalid(f"{field}.name", name, problem) for problem in qualified_name_problems(name)]
-    else:
-        problems = []
-    if source == "containerResource":
-        container = found.get("container", "")
-        if container:
-            problems += dns_label(f"{field}.container", container)
-        else:
-            problems.append(required(f"{field}.container", "must specify a container"))
-    return problems
-
-
-def _target_problems(field: str, target: Json) -> list[FieldError]:
-    kind = target.get("type", "")
-    problems = [] if kind else [required(f"{field}.type", "must specify a metric target type")]
+def _metric_target_type(field: str, kind: str | None) -> Problems:
+    if not kind:
+        yield required(field, "must specify a metric target type")
     if kind not in _TARGETS:
-        problems.append(invalid(f"{field}.type", kind, "must be either Utilization, Value, or AverageValue"))
-    for name in ("value", "averageValue"):
-        amount: Any = target.get(name)
-        if amount is not None and quantity_value(amount) <= 0:
-            problems.append(invalid(f"{field}.{name}", amount, "must be positive"))
-    utilization = target.get("averageUtilization")
-    if utilization is not None and utilization < 1:
-        problems.append(invalid(f"{field}.averageUtilization", utilization, "must be greater than 0"))
-    return problems
+        yield invalid(field, kind or "", "must be either Utilization, Value, or AverageValue")
 
 
-def _rules_problems(field: str, rules: Json) -> list[FieldError]:
-    problems: list[FieldError] = []
-    window, select = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
-    if window is not None and window < 0:
-        detail = "must be greater than or equal to zero"
-        problems.append(invalid(f"{field}.stabilizationWindowSeconds", window, detail))
-    if window is not None and window > MAX_STABILIZATION_SECONDS:
-        detail = f"must be less than or equal to {MAX_STABILIZATION_SECONDS}"
-        problems.append(invalid(f"{field}.stabilizationWindowSeconds", window, detail))
-    if select is not None and select not in _SELECT:
-        problems.append(not_supported(f"{field}.selectPolicy", select, _SELECT))
-    policies = rules.get("policies") or ()
-    if not policies:
-        problems.append(required(f"{field}.policies", "must specify at least one Policy"))
-    for n, policy in enumerate(policies):
-        problems += _policy_problems(f"{field}.policies[{n}]", policy)
-    tolerance = rules.get("tolerance")
-    if tolerance is not None and quantity_value(tolerance) < 0:
-        problems.append(invalid(f"{field}.tolerance", tolerance, "must be greater than or equal to 0"))
-    return problems
+def _positive(field: str, amount: str) -> Problems:
+    if quantity_value(amount) <= 0:
+        yield invalid(field, amount, "must be positive")
 
 
-def _policy_problems(field: str, policy: Json) -> list[FieldError]:
-    kind, value, period = policy.get("type", ""), policy.get("value", 0), policy.get("periodSeconds", 0)
-    problems = [] if kind in _POLICIES else [not_supported(f"{field}.type", kind, _POLICIES)]
-    if value <= 0:
-        problems.append(invalid(f"{field}.value", value, "must be greater than zero"))
-    if period <= 0:
-        problems.append(invalid(f"{field}.periodSeconds", period, "must be greater than zero"))
-    if period > MAX_PERIOD_SECONDS:
-        detail = f"must be less than or equal to {MAX_PERIOD_SECONDS}"
-        problems.append(invalid(f"{field}.periodSeconds", period, detail))
-    return problems
+def _tolerance(field: str, amount: str) -> Problems:
+    if quantity_value(amount) < 0:
+        yield invalid(field, amount, "must be greater than or equal to 0")
 
 
+_NAMED_METRIC: Final = (("metric", members(("name", need(path_segment, "must specify a metric name")))),)
+_RESOURCE_NAME: Final = "must specify a resource name"
+_SOURCE_ROWS: Final[dict[str, tuple[tuple[str, Rule], ...]]] = {
+    **dict.fromkeys(("object", "external", "pods"), _NAMED_METRIC),
+    "resource": (("name", need(detail=_RESOURCE_NAME)),),
+    "containerResource": (
+        ("name", need(qualified_name, _RESOURCE_NAME)),
+        ("container", need(dns_label, "must specify a container")),
+    ),
+}
+_TARGET: Final = members(
+    ("type", _metric_target_type),
+    ("value", given(_positive)),
+    ("averageValue", given(_positive)),
+    ("averageUtilization", at_least(1, "must be greater than 0")),
+)
+
+
+def _above_zero(field: str, value: int | None) -> Problems:
+    if (value or 0) <= 0:
+        yield invalid(field, value or 0, "must be greater than zero")
+
+
+_POLICY_RULE: Final = members(
+    ("type", supported("Percent", "Pods")),
+    ("value", _above_zero),
+    ("periodSeconds", _above_zero),
+    ("periodSeconds", at_most(MAX_PERIOD_SECONDS, f"must be less than or equal to {MAX_PERIOD_SECONDS}")),
+)
+_MAX_STABILIZATION: Final = f"must be less than or equal to {MAX_STABILIZATION_SECONDS}"
+_SCALING_RULES: Final = members(
+    ("stabilizationWindowSeconds", at_least(0, "must be greater than or equal to zero")),
+    ("stabilizationWindowSeconds", at_most(MAX_STABILIZATION_SECONDS, _MAX_STABILIZATION)),
+    ("selectPolicy", given(supported("Disabled", "Max", "Min"))),
+    ("policies", need(each(_POLICY_RULE), "must specify at least one Policy")),
+    ("tolerance", given(_tolerance)),
+)
+_STATUS_ROWS: Final = (("currentReplicas", non_negative), ("desiredReplicas", non_negative))
+_STORED_STRUCT: Final = "autoscaling/v2.HorizontalPodAutoscaler"
 _PERIOD: Final = 15
 _SCALE_UP: Final = {
     "stabilizationWindowSeconds": 0,
@@ -451,7 +416,7 @@ _SCALE_UP: Final = {
 _SCALE_DOWN: Final = {"selectPolicy": "Max", "policies": (("Percent", 100),)}
 
 
-class HorizontalPodAutoscaler(Ignored):
+class HorizontalPodAutoscaler(StoredOnly):
     """An autoscaler of autoscaling/v2."""
 
     plural: ClassVar = "HorizontalPodAutoscalers"
@@ -467,15 +432,14 @@ class HorizontalPodAutoscaler(Ignored):
             for name, rules in (("scaleUp", _SCALE_UP), ("scaleDown", _SCALE_DOWN)):
                 behavior[name] = _default_rules(rules) | (behavior.get(name) or {})
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         return autoscaler_problems(obj["spec"])
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         return autoscaler_problems(obj["spec"], old["spec"])
 
-    def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        del old
-        return status_problems(obj.get("status") or {})
+    def status_problems(self, obj: Json, _old: Json) -> Problems:
+        return check("status", obj.get("status"), *_STATUS_ROWS)
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -490,37 +454,26 @@ class HorizontalPodAutoscaler(Ignored):
             created(obj),
         ]
 
-    def in_form(self, obj: Json) -> JsonObject:
-        """An object of this version as Go would write it."""
-        return self._as_written(obj)
-
 
 class HorizontalPodAutoscalerV1(HorizontalPodAutoscaler):
     """An autoscaler of autoscaling/v1."""
-
-    _newer: ClassVar[HorizontalPodAutoscaler | None] = None
 
     def default(self, obj: JsonObject) -> None:
         if obj["spec"].get("minReplicas") is None:
             obj["spec"]["minReplicas"] = 1
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         return autoscaler_problems(to_v2(obj)["spec"])
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         return autoscaler_problems(to_v2(obj)["spec"], to_v2(old)["spec"])
 
     def converted(self, obj: Json) -> JsonObject:
         """A stored object, as this version shows it."""
-        return self.in_form(to_v1(obj))
+        return self._as_written(to_v1(obj))
 
     def stored_form(self, obj: Json) -> JsonObject:
-        if HorizontalPodAutoscalerV1._newer is None:
-            HorizontalPodAutoscalerV1._newer = HorizontalPodAutoscaler(
-                "autoscaling/v2.HorizontalPodAutoscaler", version="v2"
-            )
-        found = to_v2(obj) | {"apiVersion": "autoscaling/v2"}
-        return HorizontalPodAutoscalerV1._newer.in_form(found)
+        return written(to_v2(obj) | {"apiVersion": "autoscaling/v2"}, struct_of(_STORED_STRUCT))
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return super().table_cells(

@@ -1,22 +1,24 @@
-"""Deployments and their kin. Stored with their defaults; nobody runs them here, and creating one says so."""
+"""Deployments and other workloads: stored with their defaults. Nothing runs them, and a warning says so."""
 
 from typing import Any, ClassVar, Final
 
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.checks import (
+    Problems,
+    check,
     immutable,
     invalid,
     label_selector,
-    labels_match,
+    need,
     non_negative,
-    not_supported,
     required,
+    supported,
+    template_labels_match,
 )
-from picokube.apiserver.strategies.kind import Kind
+from picokube.apiserver.strategies.kind import StoredOnly
 from picokube.apiserver.strategies.pods.defaults import default_pod_spec
 from picokube.apiserver.strategies.pods.spec import template_problems
 from picokube.apiserver.strategies.printing import containers_and_images, created, pairs, selector
-from picokube.schema import FieldError
 
 _DAEMON_COUNTS: Final = (
     "desiredNumberScheduled",
@@ -27,93 +29,95 @@ _DAEMON_COUNTS: Final = (
 )
 
 
-class Workload(Kind):
-    """What they have in common: a template, and a selector of the pods that come of it."""
+class Workload(StoredOnly):
+    """What they have in common: a template, and a selector of its pods."""
 
-    plural: ClassVar = "Workloads"
+    reason: ClassVar = "nobody runs {} on this server; it is stored only"
     counted: ClassVar = True
+    rollout: ClassVar[JsonObject] = {}
+    """Defaults of the spec that say how changes are rolled out."""
 
     def default(self, obj: JsonObject) -> None:
         spec = obj["spec"]
         default_pod_spec(spec["template"].setdefault("spec", {}))
         if self.counted and spec.get("replicas") is None:
             spec["replicas"] = 1
-        self.default_rollout(spec)
+        _set_defaults(spec, self.rollout)
 
-    def default_rollout(self, spec: JsonObject) -> None:
-        """How changes are rolled out."""
-
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         spec = obj["spec"]
-        problems = non_negative("spec.replicas", spec.get("replicas"))
-        chosen, template = spec.get("selector"), spec["template"]
-        if chosen is None:
-            problems.append(required("spec.selector"))
-        else:
-            problems += label_selector("spec.selector", chosen)
-            if not chosen:
-                problems.append(invalid("spec.selector", chosen, "empty selector is invalid for deployment"))
-        found = (template.get("metadata") or {}).get("labels")
-        if not labels_match(chosen, found or {}):
-            detail = "`selector` does not match template `labels`"
-            problems.append(invalid("spec.template.metadata.labels", found, detail))
-        problems += template_problems("spec.template", template)
-        policy = (template.get("spec") or {}).get("restartPolicy")
-        if policy != "Always":
-            problems.append(not_supported("spec.template.spec.restartPolicy", policy, ("Always",)))
-        return problems
+        yield from check("spec", spec, ("replicas", non_negative))
+        selected = spec.get("selector")
+        if selected is None:
+            yield required("spec.selector")
+        elif not selected:
+            yield invalid("spec.selector", selected, "empty selector is invalid for deployment")
+        yield from label_selector("spec.selector", selected)
+        yield from template_labels_match(spec)
+        yield from _template_problems(spec["template"])
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        kept = immutable("spec.selector", obj["spec"].get("selector"), old["spec"].get("selector"))
-        return [*self.problems(obj), *kept]
+    def update_problems(self, obj: Json, old: Json) -> Problems:
+        yield from self.problems(obj)
+        yield from immutable("spec.selector", obj["spec"].get("selector"), old["spec"].get("selector"))
 
-    def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        del obj
-        return [f"nobody runs {self.plural} on this server; it is stored only"] if old is None else []
+    def table_cells(self, obj: JsonObject) -> list[Any]:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        return [
+            *self.counts(spec, status),
+            created(obj),
+            *containers_and_images(spec.get("template") or {}),
+            *self.selectors(spec),
+        ]
+
+    def counts(self, spec: Json, status: Json) -> list[Any]:
+        """The cells before the age."""
+        return [spec.get("replicas", 0), status.get("replicas", 0), status.get("readyReplicas", 0)]
+
+    def selectors(self, spec: Json) -> list[Any]:
+        """The cells after the images."""
+        return [selector(spec.get("selector"))]
+
+
+def _set_defaults(spec: JsonObject, defaults: JsonObject) -> None:
+    """Set missing members; members of `rollingUpdate` only for a strategy of that type."""
+    for name, value in defaults.items():
+        if not isinstance(value, dict):
+            spec.setdefault(name, value)
+        elif name != "rollingUpdate" or spec["type"] == "RollingUpdate":
+            _set_defaults(spec.setdefault(name, {}), value)
+
+
+def _template_problems(template: Json) -> Problems:
+    yield from template_problems("spec.template", template)
+    policy = (template.get("spec") or {}).get("restartPolicy")
+    yield from supported("Always")("spec.template.spec.restartPolicy", policy)
+
+
+def _ready(spec: Json, status: Json) -> str:
+    return f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
 
 
 class Deployment(Workload):
     """A deployment."""
 
     plural: ClassVar = "Deployments"
+    rollout: ClassVar = {
+        "strategy": {
+            "type": "RollingUpdate",
+            "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"},
+        },
+        "revisionHistoryLimit": 10,
+        "progressDeadlineSeconds": 600,
+    }
 
-    def default_rollout(self, spec: JsonObject) -> None:
-        strategy = spec.setdefault("strategy", {})
-        strategy.setdefault("type", "RollingUpdate")
-        if strategy["type"] == "RollingUpdate":
-            rolling = strategy.setdefault("rollingUpdate", {})
-            rolling.setdefault("maxUnavailable", "25%")
-            rolling.setdefault("maxSurge", "25%")
-        spec.setdefault("revisionHistoryLimit", 10)
-        spec.setdefault("progressDeadlineSeconds", 600)
-
-    def table_cells(self, obj: JsonObject) -> list[Any]:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        return [
-            f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
-            status.get("updatedReplicas", 0),
-            status.get("availableReplicas", 0),
-            created(obj),
-            *containers_and_images(spec.get("template") or {}),
-            selector(spec.get("selector")),
-        ]
+    def counts(self, spec: Json, status: Json) -> list[Any]:
+        return [_ready(spec, status), status.get("updatedReplicas", 0), status.get("availableReplicas", 0)]
 
 
 class ReplicaSet(Workload):
     """A replica set."""
 
     plural: ClassVar = "ReplicaSets"
-
-    def table_cells(self, obj: JsonObject) -> list[Any]:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        return [
-            spec.get("replicas", 0),
-            status.get("replicas", 0),
-            status.get("readyReplicas", 0),
-            created(obj),
-            *containers_and_images(spec.get("template") or {}),
-            selector(spec.get("selector")),
-        ]
 
 
 class ReplicationController(Workload):
@@ -134,65 +138,50 @@ class ReplicationController(Workload):
         if spec.get("replicas") is None:
             spec["replicas"] = 1
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         spec = obj["spec"]
-        chosen, template = spec.get("selector") or {}, spec.get("template")
-        problems = non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
-        if not chosen:
-            problems.append(required("spec.selector"))
-        problems += non_negative("spec.replicas", spec.get("replicas"))
-        if template is None:
-            return [*problems, required("spec.template")]
-        found = (template.get("metadata") or {}).get("labels")
-        if chosen and not labels_match({"matchLabels": chosen}, found or {}):
-            detail = "`selector` does not match template `labels`"
-            problems.append(invalid("spec.template.metadata.labels", found, detail))
-        problems += template_problems("spec.template", template)
-        policy = (template.get("spec") or {}).get("restartPolicy")
-        if policy != "Always":
-            problems.append(not_supported("spec.template.spec.restartPolicy", policy, ("Always",)))
-        return problems
+        rows = (("minReadySeconds", non_negative), ("selector", need()), ("replicas", non_negative))
+        yield from check("spec", spec, *rows, ("template", _present))
+        if spec.get("template") is not None:
+            if labels := spec.get("selector"):
+                yield from template_labels_match({**spec, "selector": {"matchLabels": labels}})
+            yield from _template_problems(spec["template"])
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        del old
+    def update_problems(self, obj: Json, _old: Json) -> Problems:
         return self.problems(obj)
 
-    def table_cells(self, obj: JsonObject) -> list[Any]:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        return [
-            spec.get("replicas", 0),
-            status.get("replicas", 0),
-            status.get("readyReplicas", 0),
-            created(obj),
-            *containers_and_images(spec.get("template") or {}),
-            pairs(spec.get("selector")),
-        ]
+    def selectors(self, spec: Json) -> list[Any]:
+        return [pairs(spec.get("selector"))]
+
+
+def _present(field: str, value: Json | None) -> Problems:
+    if value is None:
+        yield required(field)
 
 
 class StatefulSet(Workload):
     """A stateful set."""
 
     plural: ClassVar = "StatefulSets"
+    rollout: ClassVar = {
+        "podManagementPolicy": "OrderedReady",
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+        "revisionHistoryLimit": 10,
+    }
 
-    def default_rollout(self, spec: JsonObject) -> None:
-        spec.setdefault("podManagementPolicy", "OrderedReady")
-        strategy = spec.setdefault("updateStrategy", {})
-        strategy.setdefault("type", "RollingUpdate")
-        if strategy["type"] == "RollingUpdate":
-            strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
-        policy = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
-        policy.setdefault("whenDeleted", "Retain")
-        policy.setdefault("whenScaled", "Retain")
-        spec.setdefault("revisionHistoryLimit", 10)
-        for claim in spec.get("volumeClaimTemplates") or ():
+    def default(self, obj: JsonObject) -> None:
+        super().default(obj)
+        for claim in obj["spec"].get("volumeClaimTemplates") or ():
             claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"
             claim["spec"].setdefault("volumeMode", "Filesystem")
             claim["status"].setdefault("phase", "Pending")
 
-    def table_cells(self, obj: JsonObject) -> list[Any]:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
-        return [ready, created(obj), *containers_and_images(spec.get("template") or {})]
+    def counts(self, spec: Json, status: Json) -> list[Any]:
+        return [_ready(spec, status)]
+
+    def selectors(self, _spec: Json) -> list[Any]:
+        return []
 
 
 class DaemonSet(Workload):
@@ -200,27 +189,15 @@ class DaemonSet(Workload):
 
     plural: ClassVar = "DaemonSets"
     counted: ClassVar = False
-
-    def default_rollout(self, spec: JsonObject) -> None:
-        strategy = spec.setdefault("updateStrategy", {})
-        strategy.setdefault("type", "RollingUpdate")
-        if strategy["type"] == "RollingUpdate":
-            rolling = strategy.setdefault("rollingUpdate", {})
-            rolling.setdefault("maxUnavailable", 1)
-            rolling.setdefault("maxSurge", 0)
-        spec.setdefault("revisionHistoryLimit", 10)
+    rollout: ClassVar = {
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
+        "revisionHistoryLimit": 10,
+    }
 
     def reset(self, obj: JsonObject) -> None:
-        notes = obj["metadata"].get("annotations") or {}
-        obj["metadata"]["annotations"] = notes | {"deprecated.daemonset.template.generation": "1"}
+        annotations = obj["metadata"].get("annotations") or {}
+        obj["metadata"]["annotations"] = annotations | {"deprecated.daemonset.template.generation": "1"}
 
-    def table_cells(self, obj: JsonObject) -> list[Any]:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        template = spec.get("template") or {}
-        return [
-            *(status.get(name, 0) for name in _DAEMON_COUNTS),
-            pairs((template.get("spec") or {}).get("nodeSelector")),
-            created(obj),
-            *containers_and_images(template),
-            selector(spec.get("selector")),
-        ]
+    def counts(self, spec: Json, status: Json) -> list[Any]:
+        nodes = ((spec.get("template") or {}).get("spec") or {}).get("nodeSelector")
+        return [*(status.get(name, 0) for name in _DAEMON_COUNTS), pairs(nodes)]

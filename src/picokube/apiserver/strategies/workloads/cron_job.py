@@ -5,13 +5,20 @@ from typing import Any, Final
 from zoneinfo import available_timezones
 
 from picokube.apiserver.protocol.messages import Json, JsonObject
-from picokube.apiserver.strategies.checks import invalid, non_negative, not_supported, one_of, required
+from picokube.apiserver.strategies.checks import (
+    Problems,
+    check,
+    invalid,
+    non_negative,
+    not_supported,
+    one_of,
+    required,
+)
 from picokube.apiserver.strategies.kind import Kind
-from picokube.apiserver.strategies.pods.pod import dns_label_advice
+from picokube.apiserver.strategies.pods.pod import dns_label_warnings
 from picokube.apiserver.strategies.printing import NONE, age, containers_and_images, created, selector
 from picokube.apiserver.strategies.workloads.job import default_job_template
 from picokube.apiserver.strategies.workloads.job_spec import job_spec_problems
-from picokube.schema import FieldError
 
 _DESCRIPTORS: Final = frozenset(
     {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
@@ -118,6 +125,10 @@ def _plain_number(text: str) -> int:
 
 
 _MAX_NAME_LENGTH: Final = 52
+_ZONE_WARNING: Final = (
+    "CRON_TZ or TZ used in spec.schedule is not officially supported, see https://kubernetes.io/docs/concepts/workloads/"
+    "controllers/cron-jobs/ for more details"
+)
 _ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
 
@@ -132,31 +143,21 @@ class CronJob(Kind):
         spec.setdefault("failedJobsHistoryLimit", 1)
         default_job_template(spec["jobTemplate"].setdefault("spec", {}))
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        problems = _spec_problems(obj["spec"], None)
+    def problems(self, obj: Json) -> Problems:
+        yield from _spec_problems(obj["spec"], None)
         name = obj["metadata"].get("name", "")
         if len(name) > _MAX_NAME_LENGTH:
-            problems.append(
-                invalid("metadata.name", name, f"must be no more than {_MAX_NAME_LENGTH} characters")
-            )
-        return problems
+            yield invalid("metadata.name", name, f"must be no more than {_MAX_NAME_LENGTH} characters")
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         return _spec_problems(obj["spec"], old["spec"])
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        found: list[str] = []
-        if old is None and (problems := dns_label_advice(obj["metadata"].get("name", ""))):
-            found.append(
-                "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a "
-                f"DNS label is recommended: [{' '.join(problems)}]"
-            )
-        if "TZ" in obj["spec"].get("schedule", ""):
-            found.append(
-                "CRON_TZ or TZ used in spec.schedule is not officially supported, see https://kubernetes.io/docs/concepts/"
-                "workloads/controllers/cron-jobs/ for more details"
-            )
-        return found
+        names_zone = "TZ" in obj["spec"].get("schedule", "")
+        return [
+            *dns_label_warnings(obj, old, "Pod names and hostnames"),
+            *([_ZONE_WARNING] if names_zone else ()),
+        ]
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -174,52 +175,42 @@ class CronJob(Kind):
         ]
 
 
-def _spec_problems(spec: Json, old: Json | None) -> list[FieldError]:
-    problems = _schedule_problems(
-        spec.get("schedule", ""), may_name_zone="TZ" in (old or {}).get("schedule", "")
-    )
-    problems += non_negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
-    if old is None or old.get("timeZone") != spec.get("timeZone"):
-        problems += _zone_problems(spec.get("timeZone"))
-    problems += one_of(
-        "spec.concurrencyPolicy", spec.get("concurrencyPolicy"), ("Allow", "Forbid", "Replace")
-    )
-    jobs = spec["jobTemplate"].get("spec") or {}
-    problems += job_spec_problems("spec.jobTemplate.spec", jobs)
-    place = "spec.jobTemplate.spec"
-    if jobs.get("selector") is not None:
-        problems.append(invalid(f"{place}.selector", jobs["selector"], "`selector` will be auto-generated"))
-    if jobs.get("manualSelector"):
-        problems.append(not_supported(f"{place}.manualSelector", True, ("nil", "false")))
-    for name in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
-        problems += non_negative(f"spec.{name}", spec.get(name))
-    return problems
-
-
-def _schedule_problems(schedule: str, *, may_name_zone: bool) -> list[FieldError]:
+def _spec_problems(spec: Json, old: Json | None) -> Problems:
+    schedule = spec.get("schedule", "")
+    problem = schedule_problem(schedule) if schedule else None
     if not schedule:
-        return [required("spec.schedule")]
-    problem = schedule_problem(schedule)
-    problems = [invalid("spec.schedule", schedule, problem)] if problem else []
-    if "TZ" in schedule and not may_name_zone:
+        yield required("spec.schedule")
+    if problem:
+        yield invalid("spec.schedule", schedule, problem)
+    if "TZ" in schedule and "TZ" not in (old or {}).get("schedule", ""):
         detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        problems.append(invalid("spec.schedule", schedule, detail))
-    return problems
+        yield invalid("spec.schedule", schedule, detail)
+    yield from check("spec", spec, ("startingDeadlineSeconds", non_negative))
+    if old is None or old.get("timeZone") != spec.get("timeZone"):
+        yield from _zone_problems(spec.get("timeZone"))
+    yield from check("spec", spec, ("concurrencyPolicy", one_of("Allow", "Forbid", "Replace")))
+    jobs, place = spec["jobTemplate"].get("spec") or {}, "spec.jobTemplate.spec"
+    yield from job_spec_problems(place, jobs)
+    if jobs.get("selector") is not None:
+        yield invalid(f"{place}.selector", jobs["selector"], "`selector` will be auto-generated")
+    if jobs.get("manualSelector"):
+        yield not_supported(f"{place}.manualSelector", True, ("nil", "false"))
+    limits = ("successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+    yield from check("spec", spec, *((name, non_negative) for name in limits))
 
 
-def _zone_problems(zone: str | None) -> list[FieldError]:
+def _zone_problems(zone: str | None) -> Problems:
     if zone is None:
-        return []
+        return
     if not zone:
-        return [invalid("spec.timeZone", zone, "timeZone must be nil or non-empty string")]
-    unknown = invalid("spec.timeZone", zone, f"unknown time zone {zone}")
-    if any(
-        part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part)
-        for part in zone.split("/")
-    ):
-        return [unknown]
-    problems: list[FieldError] = []
-    if zone.lower() == "local":
+        yield invalid("spec.timeZone", zone, "timeZone must be nil or non-empty string")
+        return
+    parts = zone.split("/")
+    is_name = all(
+        part not in (".", "..") and not part.startswith("-") and _ZONE_PART.fullmatch(part) for part in parts
+    )
+    if is_name and zone.lower() == "local":
         detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        problems.append(invalid("spec.timeZone", zone, detail))
-    return problems if is_time_zone(zone) else [*problems, unknown]
+        yield invalid("spec.timeZone", zone, detail)
+    if not is_name or not is_time_zone(zone):
+        yield invalid("spec.timeZone", zone, f"unknown time zone {zone}")

@@ -1,6 +1,6 @@
 """Jobs: defaults, the generated selector, validation of updates and of the status."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable
 from copy import deepcopy
 from typing import Any, Final
 
@@ -8,17 +8,23 @@ from picokube.apiserver.kinds.names import label_problems, label_value_problems
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.strategies.checks import (
     IMMUTABLE,
+    Problems,
+    at_most,
+    check,
     immutable,
+    immutable_members,
     invalid,
     label_selector,
     labels_match,
+    need,
     non_negative,
     required,
     same,
+    template_labels_match,
 )
 from picokube.apiserver.strategies.kind import Kind
 from picokube.apiserver.strategies.pods.defaults import default_pod_spec
-from picokube.apiserver.strategies.pods.pod import dns_label_advice
+from picokube.apiserver.strategies.pods.pod import dns_label_warnings
 from picokube.apiserver.strategies.printing import (
     between,
     condition,
@@ -30,21 +36,20 @@ from picokube.apiserver.strategies.workloads.job_spec import job_spec_problems
 from picokube.schema import FieldError
 from picokube.schema.errors import OMITTED
 
-_COUNTERS: Final = ("active", "succeeded", "failed", "ready")
+_COUNTERS: Final = tuple((name, non_negative) for name in ("active", "succeeded", "failed", "ready"))
 _FINAL: Final = ("Failed", "Complete", "FailureTarget")
 
 
-def job_status_problems(obj: Json, old: Json) -> list[FieldError]:
+def job_status_problems(obj: Json, old: Json) -> Problems:
     """Ignores problems that the old status already had."""
-    counts = obj.get("status") or {}
-    negative = [item for name in _COUNTERS for item in non_negative(f"status.{name}", counts.get(name))]
+    yield from check("status", obj.get("status"), *_COUNTERS)
     known = {problem.message for problem in _state_problems(old)}
-    found = [problem for problem in _state_problems(obj) if problem.message not in known]
-    return [*negative, *found, *_change_problems(obj, old)]
+    yield from (problem for problem in _state_problems(obj) if problem.message not in known)
+    yield from _change_problems(obj, old)
 
 
-def _state_problems(obj: Json) -> Iterator[FieldError]:
-    status = obj.get("status") or {}
+def _state_problems(obj: Json) -> Problems:
+    status, spec = obj.get("status") or {}, obj.get("spec") or {}
     complete, failed = condition(obj, "Complete"), condition(obj, "Failed")
     target, met = condition(obj, "FailureTarget"), condition(obj, "SuccessCriteriaMet")
     for other, found in (("Failed", failed), ("FailureTarget", target)):
@@ -56,18 +61,17 @@ def _state_problems(obj: Json) -> Iterator[FieldError]:
     if complete and not met:
         yield _conditions("cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
     if complete or failed:
-        yield from _finished_problems(status)
-    yield from _index_problems(obj, status)
+        yield from check("status", status, *_FINISHED_ROWS)
+    yield from _index_problems(spec, status)
     ready = status.get("ready")
     if ready is not None and ready > status.get("active", 0):
         yield invalid("status.ready", ready, "cannot set more ready pods than active")
-    if met:
-        for other, found in (("Failed", failed), ("FailureTarget", target)):
-            if found:
-                yield _conditions(f"cannot set SuccessCriteriaMet=True and {other}=true conditions")
+    for other, found in (("Failed", failed), ("FailureTarget", target)):
+        if met and found:
+            yield _conditions(f"cannot set SuccessCriteriaMet=True and {other}=true conditions")
 
 
-def _time_problems(status: Json, *, is_complete: bool) -> Iterator[FieldError]:
+def _time_problems(status: Json, *, is_complete: bool) -> Problems:
     start, end = status.get("startTime"), status.get("completionTime")
     if end and not is_complete:
         detail = "cannot set completionTime when there is no Complete=True condition"
@@ -78,32 +82,30 @@ def _time_problems(status: Json, *, is_complete: bool) -> Iterator[FieldError]:
         yield invalid("status.completionTime", end, "must be equal to or after `startTime`")
 
 
-def _finished_problems(status: Json) -> Iterator[FieldError]:
-    if status.get("active", 0) > 0:
-        yield invalid("status.active", status["active"], "active>0 is invalid for finished job")
-    if not status.get("startTime"):
-        yield required("status.startTime", "startTime is required for finished job")
-    uncounted = status.get("uncountedTerminatedPods") or {}
-    if uncounted.get("failed") or uncounted.get("succeeded"):
-        yield invalid("status.uncountedTerminatedPods", dict(uncounted), "must be empty for finished job")
-    if (status.get("terminating") or 0) > 0:
-        yield invalid(
-            "status.terminating", status["terminating"], "terminating>0 is invalid for finished job"
-        )
-
-
-def _index_problems(obj: Json, status: Json) -> Iterator[FieldError]:
-    spec = obj.get("spec") or {}
-    done, failed = status.get("completedIndexes"), status.get("failedIndexes")
+def _index_problems(spec: Json, status: Json) -> Problems:
+    done, failed_indexes = status.get("completedIndexes"), status.get("failedIndexes")
     if done and spec.get("completionMode") != "Indexed":
         detail = "cannot set non-empty completedIndexes when non-indexed completion mode"
         yield invalid("status.completedIndexes", done, detail)
-    if failed is not None and spec.get("backoffLimitPerIndex") is None:
+    if failed_indexes is not None and spec.get("backoffLimitPerIndex") is None:
         detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
-        yield invalid("status.failedIndexes", failed, detail)
+        yield invalid("status.failedIndexes", failed_indexes, detail)
 
 
-def _change_problems(obj: Json, old: Json) -> Iterator[FieldError]:
+def _no_uncounted(field: str, uncounted: Json | None) -> Problems:
+    if uncounted and (uncounted.get("failed") or uncounted.get("succeeded")):
+        yield invalid(field, dict(uncounted), "must be empty for finished job")
+
+
+_FINISHED_ROWS: Final = (
+    ("active", at_most(0, "active>0 is invalid for finished job")),
+    ("startTime", need(detail="startTime is required for finished job")),
+    ("uncountedTerminatedPods", _no_uncounted),
+    ("terminating", at_most(0, "terminating>0 is invalid for finished job")),
+)
+
+
+def _change_problems(obj: Json, old: Json) -> Problems:
     status, before = obj.get("status") or {}, old.get("status") or {}
     for name in _FINAL:
         if condition(old, name) and not condition(obj, name):
@@ -113,18 +115,15 @@ def _change_problems(obj: Json, old: Json) -> Iterator[FieldError]:
             yield invalid(f"status.{name}", status.get(name, 0), f"cannot decrease the {name} counter")
     end, was = status.get("completionTime"), before.get("completionTime")
     if end and was and end != was:
-        yield invalid("status.completionTime", end, "field is immutable")
+        yield invalid("status.completionTime", end, IMMUTABLE)
     start = before.get("startTime")
     goes_on = (obj.get("spec") or {}).get("suspend") or _resumes(old, obj)
     if start and start != status.get("startTime") and not goes_on:
         yield required("status.startTime", "startTime cannot be removed for unsuspended job")
-    if condition(old, "SuccessCriteriaMet") and not condition(obj, "SuccessCriteriaMet"):
+    was_met, is_met = condition(old, "SuccessCriteriaMet"), condition(obj, "SuccessCriteriaMet")
+    if was_met and not is_met:
         yield _conditions("cannot disable the SuccessCriteriaMet=True condition")
-    if (
-        condition(old, "Complete")
-        and not condition(old, "SuccessCriteriaMet")
-        and condition(obj, "SuccessCriteriaMet")
-    ):
+    if condition(old, "Complete") and is_met and not was_met:
         yield _conditions("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
 
 
@@ -139,6 +138,9 @@ def _conditions(detail: str) -> FieldError:
 
 NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_IMMUTABLE_FIELDS: Final = (
+    "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"
+)  # fmt: skip
 _UNBOUNDED: Final = 2**31 - 1
 _ENDED: Final = ("Complete", "Failed")
 _STATES: Final = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
@@ -153,8 +155,7 @@ class Job(Kind):
         default_job_spec(obj["spec"])
         self.default_rest(obj, ())
 
-    def default_rest(self, obj: JsonObject, settled: Collection[str]) -> None:
-        del settled
+    def default_rest(self, obj: JsonObject, _settled: Collection[str]) -> None:
         spec = obj["spec"]
         template_labels = (spec["template"].get("metadata") or {}).get("labels")
         if template_labels and not obj["metadata"].get("labels") and not _has_bad_name(template_labels):
@@ -176,52 +177,39 @@ class Job(Kind):
         chosen = (spec.setdefault("selector", {})).setdefault("matchLabels", {})
         chosen.setdefault(UID_LABELS[1], meta.get("uid", ""))
 
-    def problems(self, obj: Json) -> list[FieldError]:
+    def problems(self, obj: Json) -> Problems:
         return self._problems(obj, _spec_problems(obj["spec"]))
 
-    def _problems(self, obj: Json, of_spec: list[FieldError]) -> list[FieldError]:
+    def _problems(self, obj: Json, of_spec: Iterable[FieldError]) -> Problems:
         spec, name = obj["spec"], obj["metadata"].get("name", "")
-        problems = [*_selector_problems(obj), *of_spec]
+        yield from _selector_problems(obj)
+        yield from of_spec
         completions = spec.get("completions")
         if spec.get("completionMode") == "Indexed" and completions:
             host = f"{name}-{completions - 1}"
             if label_problems(host):
                 detail = f"will not able to create pod with invalid DNS label: {host}"
-                problems.append(invalid("metadata.name", name, detail))
-        return problems
+                yield invalid("metadata.name", name, detail)
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, old: Json) -> Problems:
         spec, before = obj["spec"], old["spec"]
-        of_spec = _spec_problems(spec)
-        # kube-apiserver looks twice, and tells twice.
-        problems = [*self._problems(obj, of_spec), *of_spec]
-        problems += _completion_problems(spec, before)
-        problems += immutable("spec.selector", spec.get("selector"), before.get("selector"))
+        of_spec = list(_spec_problems(spec))
+        yield from self._problems(obj, of_spec)
+        # kube-apiserver validates the spec twice, and reports its problems twice.
+        yield from of_spec
+        yield from _completion_problems(spec, before)
+        yield from immutable("spec.selector", spec.get("selector"), before.get("selector"))
         if not _may_change_template(old) or not same(
             _without_directives(spec["template"]), _without_directives(before["template"])
         ):
-            problems += immutable("spec.template", spec["template"], before["template"])
-        for name in (
-            "completionMode",
-            "podFailurePolicy",
-            "backoffLimitPerIndex",
-            "managedBy",
-            "successPolicy",
-        ):
-            problems += immutable(f"spec.{name}", spec.get(name), before.get(name))
-        return problems
+            yield from immutable("spec.template", spec["template"], before["template"])
+        yield from immutable_members("spec", spec, before, *_IMMUTABLE_FIELDS)
 
-    def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def status_problems(self, obj: Json, old: Json) -> Problems:
         return job_status_problems(obj, old)
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        if old is not None or not (problems := dns_label_advice(obj["metadata"].get("name", ""))):
-            return []
-        warning = (
-            "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS "
-            f"label is recommended: [{' '.join(problems)}]"
-        )
-        return [warning]
+        return dns_label_warnings(obj, old, "Pod names and hostnames")
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         status, spec = obj.get("status") or {}, obj.get("spec") or {}
@@ -265,24 +253,18 @@ def default_job_template(spec: JsonObject) -> None:
                 pattern["status"] = "True"
 
 
-def _spec_problems(spec: Json) -> list[FieldError]:
-    problems = job_spec_problems("spec", spec)
-    chosen = spec.get("selector")
-    if chosen is None:
-        problems.append(required("spec.selector"))
-    else:
-        problems += label_selector("spec.selector", chosen)
-    found = (spec["template"].get("metadata") or {}).get("labels")
-    if not labels_match(chosen, found or {}):
-        detail = "`selector` does not match template `labels`"
-        problems.append(invalid("spec.template.metadata.labels", found, detail))
-    return problems
+def _spec_problems(spec: Json) -> Problems:
+    yield from job_spec_problems("spec", spec)
+    if spec.get("selector") is None:
+        yield required("spec.selector")
+    yield from label_selector("spec.selector", spec.get("selector"))
+    yield from template_labels_match(spec)
 
 
-def _selector_problems(obj: Json) -> list[FieldError]:
+def _selector_problems(obj: Json) -> Problems:
     spec, meta = obj["spec"], obj["metadata"]
     if spec.get("manualSelector"):
-        return []
+        return
     found = (spec["template"].get("metadata") or {}).get("labels") or {}
     wanted = {
         UID_LABELS[0]: meta.get("uid", ""),
@@ -290,30 +272,23 @@ def _selector_problems(obj: Json) -> list[FieldError]:
         UID_LABELS[1]: meta.get("uid", ""),
         NAME_LABELS[1]: meta.get("name", ""),
     }
-    place = "spec.template.metadata.labels"
-    problems = []
     for key, value in wanted.items():
         if key not in found:
-            problems.append(required(place, f"must be '{value}'"))
+            yield required("spec.template.metadata.labels", f"must be '{value}'")
         elif found[key] != value:
-            problems.append(invalid(place, found, f"must be '{value}'"))
+            yield invalid("spec.template.metadata.labels", found, f"must be '{value}'")
     if not labels_match(spec.get("selector"), wanted):
-        problems.append(invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated"))
-    return problems
+        yield invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated")
 
 
-def _completion_problems(spec: Json, before: Json) -> list[FieldError]:
-    """Indexed jobs may be made larger and smaller, with parallelism along; others have the number they have."""
+def _completion_problems(spec: Json, before: Json) -> Problems:
+    """Indexed jobs may be resized together with their parallelism; others keep their number of completions."""
     new, old = spec.get("completions"), before.get("completions")
-    if new == old:
-        return []
     if spec.get("completionMode") != "Indexed" or new is None or old is None:
-        return immutable("spec.completions", new, old)
-    if new != spec.get("parallelism"):
-        return [
-            invalid("spec.completions", new, f"can only be modified in tandem with parallelism; {IMMUTABLE}")
-        ]
-    return []
+        yield from immutable("spec.completions", new, old)
+    elif new not in (old, spec.get("parallelism")):
+        detail = f"can only be modified in tandem with parallelism; {IMMUTABLE}"
+        yield invalid("spec.completions", new, detail)
 
 
 def _may_change_template(old: Json) -> bool:
