@@ -24,6 +24,10 @@ class Registry:
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
         return self._types.get((group, version, plural))
 
+    def get(self, group: str, version: str, plural: str) -> ResourceType:
+        """A built-in type, which is always served."""
+        return self._types[group, version, plural]
+
     def by_kind(self, api_version: str, kind: str) -> ResourceType | None:
         """The type of an object, such as an owner, by its apiVersion and kind."""
         if self._by_kind is None:

@@ -5,12 +5,12 @@ import logging
 
 import orjson
 
+from picokube.apiserver.lifecycle.worker import work
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext
 from picokube.apiserver.objects.object_store import update
-from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import JsonObject
 from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
-from picokube.apiserver.storage.store import ChangeFailed, Closed, Key
+from picokube.apiserver.storage.store import Key
 from picokube.apiserver.strategies.core.volumes import PROTECTION
 
 log = logging.getLogger(__name__)
@@ -41,16 +41,10 @@ class ClaimProtection:
         """Until cancelled."""
         for stored in self._serving.store.list(CLAIMS).objects:
             self._queue.put_nowait(stored.key)
-        while True:
-            key = await self._queue.get()
-            try:
-                await self._look_at(key)
-            except Closed:
-                return
-            except (errors.ApiError, ChangeFailed, OSError) as error:
-                if not (isinstance(error, errors.ApiError) and error.reason in {"NotFound", "Conflict"}):
-                    log.warning("claim protection postponed", extra={"claim": key.name, "reason": str(error)})
-                    asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, key)
+        await work(self._queue, self._look_at, self._retry, postponed="claim protection postponed")
+
+    def _retry(self, key: Key) -> None:
+        asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, key)
 
     async def _look_at(self, key: Key) -> None:
         stored = self._serving.store.get(key)
@@ -59,9 +53,8 @@ class ClaimProtection:
         meta = orjson.loads(stored.data)["metadata"]
         has_finalizer = meta.get("deletionTimestamp") and PROTECTION in (meta.get("finalizers") or ())
         if has_finalizer and not self._is_used(key):
-            resource = self._serving.registry.find("", "v1", CLAIMS)
-            if resource is not None:
-                await update(self._serving, resource, key, _without_finalizer, _OPTIONS)
+            resource = self._serving.registry.get("", "v1", CLAIMS)
+            await update(self._serving, resource, key, _without_finalizer, _OPTIONS)
 
     def _is_used(self, key: Key) -> bool:
         pods = self._serving.store.list(PODS, key.namespace).objects

@@ -5,19 +5,19 @@ Follows every write of the server; after a start it looks at everything once. Kn
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import orjson
 
 from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.lifecycle.worker import ignoring, work
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext, key_of
 from picokube.apiserver.objects.deletion import FOREGROUND, ORPHAN, DeleteOptions, delete
 from picokube.apiserver.objects.object_store import update
-from picokube.apiserver.objects.updating import Mutation
-from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import JsonObject
 from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
-from picokube.apiserver.storage.store import ChangeFailed, Closed, Stored
+from picokube.apiserver.storage.store import Stored
 
 log = logging.getLogger(__name__)
 
@@ -48,16 +48,10 @@ class Collector:
     async def run(self) -> None:
         """Until cancelled."""
         self._look_at_everything()
-        while True:
-            heard = await self._queue.get()
-            try:
-                await self._consider(heard)
-            except Closed:
-                return
-            except (errors.ApiError, ChangeFailed, OSError) as error:
-                if not (isinstance(error, errors.ApiError) and error.reason in {"NotFound", "Conflict"}):
-                    log.warning("garbage collection postponed", extra={"reason": str(error)})
-                    asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, heard)
+        await work(self._queue, self._consider, self._retry, postponed="garbage collection postponed")
+
+    def _retry(self, write: CommittedWrite) -> None:
+        asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, write)
 
     def _look_at_everything(self) -> None:
         for resource in {item.stored_as or item.qualified: item for item in self._serving.registry}.values():
@@ -102,7 +96,7 @@ class Collector:
         gone = [
             owner["uid"]
             for owner in meta["ownerReferences"]
-            if not self._exists(owner, meta.get("namespace"))
+            if self._owner(owner, meta.get("namespace")) is None
         ]
         if not gone:
             await self._follow_foreground(resource, obj)
@@ -110,9 +104,6 @@ class Collector:
             await self._delete(resource, obj, "Background")
         else:
             await self._forget_owners(resource, obj, gone)
-
-    def _exists(self, owner: JsonObject, namespace: str | None) -> bool:
-        return self._owner(owner, namespace) is not None
 
     def _owner(self, owner: JsonObject, namespace: str | None) -> JsonObject | None:
         """Read whole only where its text names the finalizer: most owners wait for nobody, and some are large."""
@@ -166,44 +157,31 @@ class Collector:
     async def _delete(self, resource: ResourceType, obj: JsonObject, propagation: str) -> None:
         meta = obj["metadata"]
         options = DeleteOptions(propagation=propagation, uid=meta["uid"])
-        try:
-            await delete(
-                self._serving, resource, key_of(resource, meta.get("namespace"), meta["name"]), options
-            )
-        except errors.ApiError as error:
-            if error.reason not in ("NotFound", "Conflict"):
-                raise
+        key = key_of(resource, meta.get("namespace"), meta["name"])
+        with ignoring("NotFound", "Conflict"):
+            await delete(self._serving, resource, key, options)
 
     async def _forget_owners(self, resource: ResourceType, obj: JsonObject, uids: Iterable[str]) -> None:
         gone = set(uids)
-
-        def without(old: JsonObject) -> tuple[JsonObject, bool]:
-            kept = [
-                owner_reference
-                for owner_reference in old["metadata"].get("ownerReferences") or ()
-                if owner_reference["uid"] not in gone
-            ]
-            _set(old["metadata"], "ownerReferences", kept)
-            return old, False
-
-        await self._change(resource, obj, without)
+        await self._keep(resource, obj, "ownerReferences", lambda owner: owner["uid"] not in gone)
 
     async def _drop_finalizer(self, resource: ResourceType, obj: JsonObject, finalizer: str) -> None:
-        def without(old: JsonObject) -> tuple[JsonObject, bool]:
-            kept = [item for item in old["metadata"].get("finalizers") or () if item != finalizer]
-            _set(old["metadata"], "finalizers", kept)
+        await self._keep(resource, obj, "finalizers", lambda item: item != finalizer)
+
+    async def _keep(
+        self, resource: ResourceType, obj: JsonObject, field: str, is_kept: Callable[[Any], bool]
+    ) -> None:
+        """Keep only some items of a list in the metadata of an object."""
+
+        def filtered(old: JsonObject) -> tuple[JsonObject, bool]:
+            kept = [item for item in old["metadata"].pop(field, None) or () if is_kept(item)]
+            old["metadata"] |= {field: kept} if kept else {}
             return old, False
 
-        await self._change(resource, obj, without)
-
-    async def _change(self, resource: ResourceType, obj: JsonObject, mutation: Mutation) -> None:
         meta = obj["metadata"]
         key = key_of(resource, meta.get("namespace"), meta["name"])
-        try:
-            await update(self._serving, resource, key, mutation, _OPTIONS)
-        except errors.ApiError as error:
-            if error.reason not in ("NotFound", "Conflict"):
-                raise
+        with ignoring("NotFound", "Conflict"):
+            await update(self._serving, resource, key, filtered, _OPTIONS)
 
 
 def _is_foreground(owner: JsonObject | None) -> bool:
@@ -214,10 +192,3 @@ def _is_foreground(owner: JsonObject | None) -> bool:
 def _blocks_deletion(stored: Stored, uid: str) -> bool:
     owners = orjson.loads(stored.data)["metadata"].get("ownerReferences") or ()
     return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)
-
-
-def _set(meta: JsonObject, name: str, value: list[JsonObject]) -> None:
-    if value:
-        meta[name] = value
-    else:
-        meta.pop(name, None)

@@ -13,6 +13,7 @@ from dataclasses import replace
 import orjson
 
 from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.lifecycle.worker import ignoring
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext
 from picokube.apiserver.objects.deletion import DeleteOptions, delete
 from picokube.apiserver.objects.object_store import update
@@ -211,11 +212,11 @@ class DefinitionController:
     async def _tried(self, name: str, step: Coroutine[None, None, None]) -> None:
         """A definition that is gone needs nothing more; one that could not be written is looked at again."""
         try:
-            await step
+            with ignoring("NotFound"):
+                await step
         except (errors.ApiError, ChangeFailed) as error:
-            if not (isinstance(error, errors.ApiError) and error.reason == "NotFound"):
-                log.warning("%s is looked at again: %s", name, error)
-                self._look_again(name)
+            log.warning("definition postponed", extra={"definition": name, "reason": str(error)})
+            self._look_again(name)
 
     def _look_again(self, name: str) -> None:
         if name in self._timers:
@@ -268,14 +269,9 @@ class DefinitionController:
         self._held[name] = set(keys)
 
     async def _delete(self, resource: ResourceType, key: Key) -> None:
-        try:
+        with ignoring("NotFound"):
             await delete(self._serving, resource, key, _DELETE)
-        except errors.ApiError as error:
-            if error.reason != "NotFound":
-                raise
 
     async def _write(self, name: str, mutation: Mutation) -> None:
-        resource = self._serving.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        if resource is None:
-            raise LookupError("definitions are not served")
+        resource = self._serving.registry.get("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         await update(self._serving, resource, Key(CRDS, "", name), mutation, _OPTIONS, subresource="status")

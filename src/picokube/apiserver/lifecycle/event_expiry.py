@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import orjson
 
+from picokube.apiserver.lifecycle.worker import ignoring
 from picokube.apiserver.objects.context import ServerContext
 from picokube.apiserver.objects.deletion import DeleteOptions, delete
-from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import JsonObject
 from picokube.apiserver.storage.store import Key
 
@@ -38,23 +38,16 @@ class EventExpiry:
             await asyncio.sleep(SWEEP_SECONDS)
 
     async def sweep(self) -> None:
-        resource = self._serving.registry.find("", "v1", EVENTS)
-        if resource is None:
-            return
+        resource = self._serving.registry.get("", "v1", EVENTS)
         stored = self._serving.store.list(EVENTS).objects
-        if not stored:
-            return
         written: list[tuple[Key, str, datetime]] = []
         for n, item in enumerate(stored):
             written.append((item.key, item.uid, last_written(orjson.loads(item.data))))
             if n % BATCH_SIZE == BATCH_SIZE - 1:
                 await asyncio.sleep(0)
         for n, (key, uid) in enumerate(expired_events(written, now=self._serving.clock())):
-            try:
+            with ignoring("NotFound", "Conflict"):
                 await delete(self._serving, resource, key, DeleteOptions(uid=uid))
-            except errors.ApiError as error:
-                if error.reason not in ("NotFound", "Conflict"):
-                    raise
             if n % BATCH_SIZE == BATCH_SIZE - 1:
                 await asyncio.sleep(PAUSE_SECONDS)
 

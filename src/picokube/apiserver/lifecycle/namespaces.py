@@ -9,13 +9,14 @@ from typing import Final
 import orjson
 
 from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.lifecycle.worker import ignoring, work
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext
 from picokube.apiserver.objects.deletion import DeleteOptions, delete
 from picokube.apiserver.objects.object_store import create, update
-from picokube.apiserver.protocol import errors
+from picokube.apiserver.objects.updating import Mutation
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
-from picokube.apiserver.storage.store import ChangeFailed, Closed, Key
+from picokube.apiserver.storage.store import Key
 
 _DONE: Final = {
     "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
@@ -96,9 +97,9 @@ _ROOT_CERTIFICATE_DESCRIPTION = (
     "clusters."
 )
 _OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
+_DELETE = DeleteOptions(propagation="Background")
 _LOOK_AGAIN_SECONDS = 0.2
 _RETRY_SECONDS = 1.0
-_EXPECTED_REASONS = frozenset({"NotFound", "Conflict", "AlreadyExists"})
 
 
 class NamespaceController:
@@ -141,21 +142,18 @@ class NamespaceController:
         """Until cancelled."""
         for stored in self._serving.store.list("namespaces").objects:
             self._enqueue(stored.key.name)
-        while True:
-            name = await self._queue.get()
-            self._queued.discard(name)
-            try:
-                await self._look_at(name)
-            except Closed:
-                return
-            except (errors.ApiError, ChangeFailed, OSError) as error:
-                if not (isinstance(error, errors.ApiError) and error.reason in _EXPECTED_REASONS):
-                    log.warning("namespace postponed", extra={"namespace": name, "reason": str(error)})
-                    self._look_again(name, _RETRY_SECONDS)
+        await work(self._queue, self._process, self._retry, postponed="namespace postponed")
+
+    async def _process(self, name: str) -> None:
+        self._queued.discard(name)
+        await self._look_at(name)
+
+    def _retry(self, name: str) -> None:
+        self._look_again(name, _RETRY_SECONDS)
 
     async def create_initial(self) -> None:
         """What a new server holds; before anybody asks it."""
-        resource = self._resource("namespaces")
+        resource = self._serving.registry.get("", "v1", "namespaces")
         for name in INITIAL_NAMESPACES:
             if self._serving.store.get(Key("namespaces", "", name)) is None:
                 obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
@@ -186,7 +184,9 @@ class NamespaceController:
 
     async def _ensure(self, plural: str, namespace: str, obj: JsonObject) -> None:
         if self._serving.store.get(Key(plural, namespace, obj["metadata"]["name"])) is None:
-            await create(self._serving, self._resource(plural), namespace, obj, _OPTIONS)
+            await create(
+                self._serving, self._serving.registry.get("", "v1", plural), namespace, obj, _OPTIONS
+            )
 
     async def _empty(self, namespace: JsonObject) -> None:
         """Delete what is in it; once nothing is left, let it go."""
@@ -204,14 +204,7 @@ class NamespaceController:
         if remaining:
             self._look_again(name)
             return
-        await update(
-            self._serving,
-            self._resource("namespaces"),
-            Key("namespaces", "", name),
-            _without_finalizers,
-            _OPTIONS,
-            subresource="finalize",
-        )
+        await self._update(name, _without_finalizers, "finalize")
 
     async def _report(self, name: str, remaining: RemainingContent) -> None:
         """Write into the status what keeps the namespace; nothing if it says so already."""
@@ -221,30 +214,17 @@ class NamespaceController:
             conditions = deletion_conditions(before, remaining, self._serving.now())
             return old | {"status": old["status"] | {"conditions": conditions}}, False
 
-        resource = self._resource("namespaces")
-        await update(
-            self._serving,
-            resource,
-            Key("namespaces", "", name),
-            reported,
-            _OPTIONS,
-            subresource="status",
-        )
+        await self._update(name, reported, "status")
+
+    async def _update(self, name: str, mutation: Mutation, subresource: str) -> None:
+        resource, key = self._serving.registry.get("", "v1", "namespaces"), Key("namespaces", "", name)
+        await update(self._serving, resource, key, mutation, _OPTIONS, subresource=subresource)
 
     async def _delete(self, resource: ResourceType, key: Key) -> bool:
-        try:
-            done = await delete(self._serving, resource, key, DeleteOptions(propagation="Background"))
-        except errors.ApiError as error:
-            if error.reason == "NotFound":
-                return True
-            raise
-        return done.gone
-
-    def _resource(self, plural: str) -> ResourceType:
-        found = self._serving.registry.find("", "v1", plural)
-        if found is None:
-            raise LookupError(f"{plural} are not served")
-        return found
+        gone = True
+        with ignoring("NotFound"):
+            gone = (await delete(self._serving, resource, key, _DELETE)).gone
+        return gone
 
 
 def _has_finalizers(namespace: JsonObject) -> bool:

@@ -7,10 +7,10 @@ from typing import Final
 import orjson
 
 from picokube.apiserver.auth.access import GROUP, MASTERS
+from picokube.apiserver.lifecycle.worker import ignoring
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext
 from picokube.apiserver.objects.object_store import create, update
 from picokube.apiserver.objects.patching import apply_configuration
-from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
 from picokube.apiserver.storage.store import Key
@@ -63,8 +63,8 @@ class RoleAggregation:
 
     async def _fill(self, role: JsonObject) -> None:
         rules = aggregated_rules(role, self._roles())
-        resource = self._serving.registry.find(GROUP, "v1", "clusterroles")
-        if resource is None or rules == (role.get("rules") or []):
+        resource = self._serving.registry.get(GROUP, "v1", "clusterroles")
+        if rules == (role.get("rules") or []):
             return
         name = role["metadata"]["name"]
         wanted = {
@@ -77,11 +77,8 @@ class RoleAggregation:
         def filled(old: JsonObject) -> tuple[JsonObject, bool]:
             return apply_configuration(self._serving, resource, old, wanted, _AGGREGATION_OPTIONS, ""), True
 
-        try:
+        with ignoring("NotFound", "Conflict"):
             await update(self._serving, resource, Key(ROLES, "", name), filled, _AGGREGATION_OPTIONS)
-        except errors.ApiError as error:
-            if error.reason not in ("NotFound", "Conflict"):
-                raise
 
 
 _BOOTSTRAP_OPTIONS: Final = WriteOptions(manager="kube-apiserver", validation=IGNORE)
@@ -91,6 +88,12 @@ _AGGREGATE_TO: Final = "rbac.authorization.k8s.io/aggregate-to-"
 _AUTHENTICATED, _UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
 _HEALTH_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 _DISCOVERY_PATHS: Final = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")
+_BINDINGS: Final = (
+    ("cluster-admin", MASTERS),
+    ("system:basic-user", _AUTHENTICATED),
+    ("system:discovery", _AUTHENTICATED),
+    ("system:public-info-viewer", _AUTHENTICATED, _UNAUTHENTICATED),
+)
 _READ: Final = ("get", "list", "watch")
 _WRITE: Final = ("create", "delete", "deletecollection", "patch", "update")
 _VIEWED: Final = (
@@ -126,17 +129,15 @@ async def ensure_bootstrap_roles(serving: ServerContext) -> None:
     """What is there is left alone."""
     missing = [
         (plural, obj)
-        for plural, obj in (*_roles(), *_bindings())
+        for plural, obj in (*_roles(), *(_binding(*row) for row in _BINDINGS))
         if serving.store.get(Key(f"{plural}.{GROUP}", "", obj["metadata"]["name"])) is None
     ]
-    await asyncio.gather(*(_create(serving, plural, obj) for plural, obj in missing))
-
-
-async def _create(serving: ServerContext, plural: str, obj: JsonObject) -> None:
-    resource = serving.registry.find(GROUP, "v1", plural)
-    if resource is None:
-        raise LookupError(f"{plural} are not served")
-    await create(serving, resource, None, obj, _BOOTSTRAP_OPTIONS)
+    await asyncio.gather(
+        *(
+            create(serving, serving.registry.get(GROUP, "v1", plural), None, obj, _BOOTSTRAP_OPTIONS)
+            for plural, obj in missing
+        )
+    )
 
 
 def _roles() -> list[tuple[str, JsonObject]]:
@@ -174,15 +175,6 @@ def _roles() -> list[tuple[str, JsonObject]]:
         role["aggregationRule"] = {"clusterRoleSelectors": [chosen]}
         roles.append(role | {"rules": aggregated_rules(role, roles)})
     return [("clusterroles", role) for role in roles]
-
-
-def _bindings() -> list[tuple[str, JsonObject]]:
-    return [
-        _binding("cluster-admin", MASTERS),
-        _binding("system:basic-user", _AUTHENTICATED),
-        _binding("system:discovery", _AUTHENTICATED),
-        _binding("system:public-info-viewer", _AUTHENTICATED, _UNAUTHENTICATED),
-    ]
 
 
 def _role(name: str, rules: list[JsonObject], *, part_of: str = "") -> JsonObject:
