@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from picokube.apiserver.builtin_kinds import built_in_types
-from picokube.apiserver.kinds.registry import Registry
+from picokube.apiserver.kinds.resources import Registry
 from picokube.apiserver.objects.context import ServerContext
 from picokube.apiserver.objects.object_store import create
-from picokube.apiserver.protocol.request_info import WriteOptions
+from picokube.apiserver.protocol.messages import WriteOptions
 from picokube.apiserver.storage.sqlite_store import SqliteStore
 
 NOW = datetime(2026, 2, 7, tzinfo=UTC)

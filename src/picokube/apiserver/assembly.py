@@ -19,8 +19,7 @@ from picokube.apiserver.gotypes.protobuf import decode
 from picokube.apiserver.handlers.pods import bind_pod, evict_pod, log_handler
 from picokube.apiserver.handlers.token import token_handler
 from picokube.apiserver.http.dispatch import Dispatcher
-from picokube.apiserver.kinds.registry import Registry
-from picokube.apiserver.kinds.resources import Find
+from picokube.apiserver.kinds.resources import Find, Registry
 from picokube.apiserver.lifecycle.claim_protection import ClaimProtection
 from picokube.apiserver.lifecycle.collector import Collector
 from picokube.apiserver.lifecycle.definitions import CustomResources, DefinitionController, Types

@@ -1,12 +1,11 @@
 """The built-in kinds: generated facts (names, columns, schemas) joined with the strategy and behavior of each kind."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from picokube.apiserver.auth.access import Access, guard_of
-from picokube.apiserver.auth.reviews import KINDS as REVIEWS
-from picokube.apiserver.auth.reviews import AccessReviewer, Review, TokenLookup, review
+from picokube.apiserver.auth.authorization import KINDS as REVIEWS
+from picokube.apiserver.auth.authorization import TokenLookup, review
 from picokube.apiserver.kinds.builtin_data import kinds, lazy_schema
 from picokube.apiserver.kinds.names import (
     dns_1035_problems,
@@ -31,24 +30,6 @@ from picokube.apiserver.strategies.workloads.cron_job import CronJob
 from picokube.apiserver.strategies.workloads.job import Job
 
 POD_GRACE_SECONDS: Final = 30
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behavior:
-    """What a kind does beyond its generated facts."""
-
-    strategy: Kind
-    has_generation: bool
-    selectable_fields: tuple[str, ...]
-    name_problems: Callable[[str], list[str]]
-    unconditional_update: bool
-    create_on_update: bool
-    orphans_by_default: bool
-    grace_seconds: int | None
-    stored_as: str
-    stored_version: str
-    scale: ScalePaths | None
-    review: Review | None
 
 
 _STRATEGIES: Final[dict[str, type[Kind]]] = {
@@ -136,26 +117,6 @@ _SELECTABLE: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def behavior_of(
-    row: dict[str, Any], find: Find | None, lookup: TokenLookup | None, judge: AccessReviewer | None
-) -> Behavior:
-    kind, key = row["kind"], f"{row['group']}/{row['kind']}"
-    return Behavior(
-        strategy=_strategy(row, key, find),
-        has_generation=kind in _WITH_GENERATION,
-        selectable_fields=_SELECTABLE.get(key, ()),
-        name_problems=_NAMES.get(kind, subdomain_problems),
-        unconditional_update=kind not in _CONDITIONAL,
-        create_on_update=kind in _CREATED_BY_PUT,
-        orphans_by_default=kind == "Job",
-        grace_seconds=POD_GRACE_SECONDS if kind == "Pod" else None,
-        stored_as="events" if kind == "Event" else "",
-        stored_version="v2" if kind == "HorizontalPodAutoscaler" else "",
-        scale=_SCALE if "scale" in row["subresources"] else None,
-        review=review(kind, lookup, judge) if kind in REVIEWS else None,
-    )
-
-
 def _strategy(row: dict[str, Any], key: str, find: Find | None) -> Kind:
     found = _STRATEGIES.get(key, Kind)
     if found is autoscaler.HorizontalPodAutoscaler and row["version"] == "v1":
@@ -174,46 +135,37 @@ def built_in_types(
     `lookup` tells whose a token is and `access` who may do what, for reviews and roles. Without them references are
     taken to be good, tokens bad, and nobody may do anything.
     """
-    return [_type(row, behavior_of(row, find, lookup, access), access) for row in kinds().values()]
+    return [_type(row, find, lookup, access) for row in kinds().values()]
 
 
-def _type(row: dict[str, Any], behavior: Behavior, access: Access | None) -> ResourceType:
+def _type(
+    row: dict[str, Any], find: Find | None, lookup: TokenLookup | None, access: Access | None
+) -> ResourceType:
+    kind, key = row["kind"], f"{row['group']}/{row['kind']}"
+    names = ("name", "type", "format", "description", "priority")
     return ResourceType(
-        group=row["group"],
-        version=row["version"],
-        kind=row["kind"],
-        plural=row["plural"],
-        singular=row["singular"],
-        namespaced=row["namespaced"],
+        **{name: row[name] for name in ("group", "version", "kind", "plural", "singular", "namespaced")},
         short_names=tuple(row["shortNames"]),
         categories=tuple(row["categories"]),
         verbs=tuple(row["verbs"]),
         subresources=frozenset(row["subresources"]),
-        strategy=behavior.strategy,
+        strategy=_strategy(row, key, find),
         schema=lazy_schema(row["definition"]),
         columns=tuple(
-            _column(column) for column in row["columns"] if column["name"] != "Name" or column["priority"]
+            TableColumn(**{name: column[name] for name in names})
+            for column in row["columns"]
+            if column["name"] != "Name" or column["priority"]
         ),
-        has_generation=behavior.has_generation,
-        selectable_fields=behavior.selectable_fields,
-        name_problems=behavior.name_problems,
-        unconditional_update=behavior.unconditional_update,
-        create_on_update=behavior.create_on_update,
-        grace_seconds=behavior.grace_seconds,
-        stored_as=behavior.stored_as,
-        stored_version=behavior.stored_version,
-        scale=behavior.scale,
-        orphans_by_default=behavior.orphans_by_default,
-        review=behavior.review,
-        guard=guard_of(row["kind"], access) if access else None,
-    )
-
-
-def _column(row: dict[str, Any]) -> TableColumn:
-    return TableColumn(
-        name=row["name"],
-        type=row["type"],
-        format=row["format"],
-        description=row["description"],
-        priority=row["priority"],
+        has_generation=kind in _WITH_GENERATION,
+        selectable_fields=_SELECTABLE.get(key, ()),
+        name_problems=_NAMES.get(kind, subdomain_problems),
+        unconditional_update=kind not in _CONDITIONAL,
+        create_on_update=kind in _CREATED_BY_PUT,
+        orphans_by_default=kind == "Job",
+        grace_seconds=POD_GRACE_SECONDS if kind == "Pod" else None,
+        stored_as="events" if kind == "Event" else "",
+        stored_version="v2" if kind == "HorizontalPodAutoscaler" else "",
+        scale=_SCALE if "scale" in row["subresources"] else None,
+        review=review(kind, lookup, access) if kind in REVIEWS else None,
+        guard=guard_of(kind, access) if access else None,
     )

@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from picokube.apiserver.apply.go_text import number, quoted
+from picokube.apiserver.protocol.go_text import number
+from picokube.schema.go_text import go_quote
 
 _HTML = {"&": "\\u0026", "<": "\\u003c", ">": "\\u003e", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _NUMBER, _TEXT, _BOOLEAN, _LIST, _MAP, _NULL = range(6)
@@ -115,7 +116,7 @@ def shown_value(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return quoted(value)
+            return go_quote(value)
         case list():
             return f"[{','.join(map(shown_value, value))}]"
         case dict():

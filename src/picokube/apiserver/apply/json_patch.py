@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from picokube.apiserver.protocol.body import json_kind
+
 
 def merge_patch(target: Any, patch: Any) -> Any:
     """The target with the patch laid over it. Both stay as they are; the result shares parts with the target only."""
@@ -73,7 +75,7 @@ def json_patch(target: Any, operations: list[Any]) -> Any:
     for operation in operations:
         if not isinstance(operation, dict):
             raise MalformedPatch(
-                f"json: cannot unmarshal {_json_type(operation)} into Go value of type jsonpatch.Operation"
+                f"json: cannot unmarshal {json_kind(operation)} into Go value of type jsonpatch.Operation"
             )
         kind = operation.get("op")
         perform = _OPERATIONS.get(kind) if isinstance(kind, str) else None
@@ -260,17 +262,3 @@ def _identical(found: Any, wanted: Any) -> bool:
     if isinstance(found, list):
         return len(found) == len(wanted) and all(map(_identical, found, wanted))
     return bool(found == wanted)
-
-
-def _json_type(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int() | float():
-            return "number"
-        case list():
-            return "array"
-        case _:
-            return "null"

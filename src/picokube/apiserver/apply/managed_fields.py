@@ -22,11 +22,11 @@ from picokube.apiserver.apply.fieldset import (
     parsed,
     union,
 )
-from picokube.apiserver.apply.go_text import quoted
 from picokube.apiserver.apply.merge_schema import MergeType, merge_type
 from picokube.apiserver.apply.typed_paths import UnkeyedItem, fitting, type_problems
 from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.protocol.messages import JsonObject
+from picokube.schema.go_text import go_quote
 
 APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATERS = 10
@@ -57,9 +57,9 @@ class Identity(NamedTuple):
 
     def __str__(self) -> str:
         """As a conflict names it."""
-        text = quoted(self.manager)
+        text = go_quote(self.manager)
         if self.subresource:
-            text = f"{text} with subresource {quoted(self.subresource)}"
+            text = f"{text} with subresource {go_quote(self.subresource)}"
         return f"{text} using {self.api_version}" if self.operation == UPDATE else text
 
 
@@ -115,7 +115,7 @@ def _check(index: int, entry: Any) -> None:
     if not kind:
         raise MalformedManagers(f"missing fieldsType in managed fields entry {index}")
     if kind != "FieldsV1":
-        raise MalformedManagers(f"invalid fieldsType {quoted(str(kind))} in managed fields entry {index}")
+        raise MalformedManagers(f"invalid fieldsType {go_quote(str(kind))} in managed fields entry {index}")
 
 
 def _stored_time(time: Any) -> str | None:

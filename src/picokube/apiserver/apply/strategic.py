@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from picokube.apiserver.apply.go_text import plain, type_name
 from picokube.apiserver.apply.json_patch import without_nulls
+from picokube.apiserver.protocol.go_text import plain, type_name
 from picokube.apiserver.protocol.messages import JsonObject
 
 _INTERNAL = 500

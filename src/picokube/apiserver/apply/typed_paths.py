@@ -16,7 +16,6 @@ from picokube.apiserver.apply.fieldset import (
     text_value_element,
     value_element,
 )
-from picokube.apiserver.apply.go_text import plain, syntax, type_name
 from picokube.apiserver.apply.merge_schema import (
     BOOLEAN,
     DEDUCED,
@@ -29,6 +28,7 @@ from picokube.apiserver.apply.merge_schema import (
     MapType,
     MergeType,
 )
+from picokube.apiserver.protocol.go_text import plain, syntax, type_name
 
 UNKEYED = "!:"
 """What stands for the element of an item that has none. Never stored."""
@@ -106,9 +106,9 @@ def _keyed_element(kind: ListType, index: int, item: Any) -> str:
         names.append(key)
         values.append(value)
     if not names:
-        quoted = " ".join(json_text(key) for key in kind.keys)
+        key_names = " ".join(json_text(key) for key in kind.keys)
         why = (
-            f"associative list with keys has an element that omits all key fields [{quoted}] "
+            f"associative list with keys has an element that omits all key fields [{key_names}] "
             "(and doesn't have default values for any key fields)"
         )
         raise UnkeyedItem(index, why)

@@ -8,6 +8,7 @@ import orjson
 
 from picokube.apiserver.objects.context import CommittedWrite
 from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.go_text import quoted_list
 from picokube.apiserver.protocol.messages import Json, User
 from picokube.apiserver.storage.store import Store
 
@@ -282,7 +283,7 @@ def _check_rules(plural: str, name: str, user: User, missing: Iterator[Json]) ->
     found = sorted({_rule_text(item) for item in _compact(missing)})
     if found:
         why = (
-            f'user "{user.name}" (groups={_quoted_values(user.groups)}) is attempting to grant RBAC permissions '
+            f'user "{user.name}" (groups={quoted_list(user.groups)}) is attempting to grant RBAC permissions '
             "not currently held:\n" + "\n".join(found)
         )
         raise errors.forbidden(plural, GROUP, name, why)
@@ -302,7 +303,10 @@ def _missing(own: Iterable[Json], wanted: Iterable[Json]) -> Iterator[Json]:
     """Single rights that no rule of one's own covers."""
     held = list(own)
     for rule in wanted:
-        yield from (part for part in _single_rights(rule) if not any(_covers(item, part) for item in held))
+        for right in _single_rights(rule):
+            request = _request_for(right)
+            if not any(rule_allows(item, request) for item in held):
+                yield right
 
 
 def _single_rights(rule: Json) -> Iterator[Json]:
@@ -316,29 +320,16 @@ def _single_rights(rule: Json) -> Iterator[Json]:
         yield from ({"nonResourceURLs": [path], "verbs": [verb]} for verb in rule.get("verbs") or ())
 
 
-def _covers(rule: Json, part: Json) -> bool:
-    verbs = rule.get("verbs") or ()
-    if "*" not in verbs and part["verbs"][0] not in verbs:
-        return False
-    if "nonResourceURLs" in part:
-        path = part["nonResourceURLs"][0]
-        return any(_path_covers(item, path) for item in rule.get("nonResourceURLs") or ())
-    groups, names = rule.get("apiGroups") or (), rule.get("resourceNames") or ()
-    asked = part.get("resourceNames")
-    return (
-        ("*" in groups or part["apiGroups"][0] in groups)
-        and _resource_covered(rule.get("resources") or (), part["resources"][0])
-        and (not names or (asked is not None and asked[0] in names))
+def _request_for(right: Json) -> AccessRequest:
+    """The request that a single right allows."""
+    verb = right["verbs"][0]
+    if "nonResourceURLs" in right:
+        return PathRequest(verb=verb, path=right["nonResourceURLs"][0])
+    resource, _, subresource = right["resources"][0].partition("/")
+    name = next(iter(right.get("resourceNames") or ()), "")
+    return ResourceRequest(
+        verb=verb, group=right["apiGroups"][0], resource=resource, subresource=subresource, name=name
     )
-
-
-def _resource_covered(held: Iterable[str], resource: str) -> bool:
-    _, slash, subresource = resource.partition("/")
-    return any(item in ("*", resource) or (slash and item == f"*/{subresource}") for item in held)
-
-
-def _path_covers(held: str, path: str) -> bool:
-    return held == path or (held.endswith("*") and path.startswith(held.rstrip("*")))
 
 
 def _compact(parts: Iterable[Json]) -> Iterator[Json]:
@@ -364,10 +355,6 @@ def _rule_text(rule: Json) -> str:
     }
     return (
         "{"
-        + ", ".join(f"{title}:{_quoted_values(rule[name])}" for name, title in names.items() if name in rule)
+        + ", ".join(f"{title}:{quoted_list(rule[name])}" for name, title in names.items() if name in rule)
         + "}"
     )
-
-
-def _quoted_values(values: Iterable[str]) -> str:
-    return "[" + " ".join(f'"{value}"' for value in values) + "]"

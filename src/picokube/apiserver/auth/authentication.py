@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from picokube.apiserver.auth.access import account_groups, account_user_name
 from picokube.apiserver.kinds.resources import Find
 from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.go_text import quoted_list
 from picokube.apiserver.protocol.messages import ANONYMOUS, JsonObject, Request, User
 
 AUTHENTICATED = "system:authenticated"
@@ -144,7 +145,7 @@ class AccountTokens:
             return InvalidToken()
         meant = tuple(audience for audience in audiences if audience in claims["aud"])
         if not meant:
-            held, wanted = _quoted_list(claims["aud"]), _quoted_list(audiences)
+            held, wanted = quoted_list(claims["aud"]), quoted_list(audiences)
             return InvalidToken(why=f"token audiences {held} is invalid for the target audiences {wanted}")
         problem = self._untimely(claims) or self._outdated(claims[_PRIVATE_CLAIM])
         return problem or TokenOwner(user=_token_user(claims), audiences=meant)
@@ -195,8 +196,3 @@ def _token_user(claims: JsonObject) -> User:
         uid=private["serviceaccount"]["uid"],
         extra=extra,
     )
-
-
-def _quoted_list(names: Sequence[str]) -> str:
-    """As Go shows a list of strings."""
-    return "[" + " ".join(f'"{name}"' for name in names) + "]"

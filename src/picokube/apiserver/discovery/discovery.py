@@ -7,8 +7,8 @@ from collections import defaultdict
 import orjson
 
 from picokube.apiserver.kinds.names import version_order
-from picokube.apiserver.kinds.registry import Registry
 from picokube.apiserver.kinds.resources import (
+    Registry,
     ResourceType,
     ordered_subresources,
     subresource_kind,

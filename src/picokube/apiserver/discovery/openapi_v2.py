@@ -14,8 +14,7 @@ import orjson
 
 from picokube.apiserver.discovery.discovery import MAJOR, MINOR
 from picokube.apiserver.discovery.openapi_v3 import DELETE_OPTIONS, PATCH, components_of, paths_of
-from picokube.apiserver.kinds.registry import Registry
-from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.kinds.resources import Registry, ResourceType
 from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import Json, JsonObject, Request, Response, unchanged
 

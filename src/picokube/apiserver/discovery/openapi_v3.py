@@ -12,8 +12,7 @@ import orjson
 
 from picokube.apiserver.discovery.discovery import MAJOR, MINOR
 from picokube.apiserver.kinds.builtin_data import kinds, referring_definition
-from picokube.apiserver.kinds.registry import Registry
-from picokube.apiserver.kinds.resources import ResourceType, subresource_kind, subresource_verbs
+from picokube.apiserver.kinds.resources import Registry, ResourceType, subresource_kind, subresource_verbs
 from picokube.apiserver.protocol.messages import JsonObject, Request, Response, unchanged
 
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"

@@ -7,6 +7,7 @@ from typing import Any, Final
 from picokube.apiserver.gotypes import scalar_types
 from picokube.apiserver.gotypes.encoding import SCHEMAS, schema_or_text, schema_props, zero
 from picokube.apiserver.gotypes.go_types import Field, GoType, ListOf, MapOf, Own, Pointer, Scalar, Struct
+from picokube.apiserver.protocol.body import json_kind
 from picokube.schema import UnknownField
 
 _KINDS: Final = {dict: "map", list: "slice", str: "string", bool: "bool", int: "int64", float: "float64"}
@@ -31,14 +32,6 @@ def restoring_problem(value: Any, go_type: Scalar | Struct | ListOf | MapOf) -> 
 
 MAX_DEPTH: Final = 200
 _BITS: Final = {"int32": 31, "int64": 63}
-_JSON_KINDS: Final = {
-    dict: "object",
-    list: "array",
-    str: "string",
-    bool: "bool",
-    int: "number",
-    float: "number",
-}
 _EMPTY: Final[dict[str, Any]] = {}
 _AMOUNTS: Final = "v1.ResourceList"
 _PLAIN: Final = {"string": str, "bool": bool}
@@ -82,7 +75,7 @@ class Decoding:
     def whole(self, value: Any, struct: Struct, known: Any = None) -> dict[str, Any]:
         """A value that no field holds."""
         if not isinstance(value, dict):
-            kind = _JSON_KINDS[type(value)]
+            kind = json_kind(value)
             raise WrongType(f"json: cannot unmarshal {kind} into Go value of type {struct.name}")
         return self.struct(value, struct, known)
 
@@ -211,7 +204,7 @@ class Decoding:
         *,
         literal: bool = False,
     ) -> WrongType:
-        shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")
+        shown = json_kind(value) + (f" {value}" if literal else "")
         names = [name for field in self._fields for name in (*(via for via, _ in field.via), field.json)]
         place = f"{inside.short}.{'.'.join(names)}"
         return WrongType(

@@ -4,23 +4,27 @@ from functools import partial
 
 from kubekit.controller.evaluation import evaluated
 from picokube.apiserver.kinds.resources import ResourceType
-from picokube.apiserver.objects.admission import check_name_matches, check_namespace_matches
-from picokube.apiserver.objects.context import ServerContext, key_of
-from picokube.apiserver.objects.object_store import WriteResult, create, update
-from picokube.apiserver.objects.patching import (
+from picokube.apiserver.objects.admission import (
     Patch,
     apply_configuration,
+    check_name_matches,
+    check_namespace_matches,
+    check_numeric_version,
     patched_object,
     read_apply_configuration,
     read_json_patch,
     read_merge_patch,
     read_strategic_patch,
 )
-from picokube.apiserver.printing.responses import also_warning, object_answer
+from picokube.apiserver.objects.context import ServerContext, key_of
+from picokube.apiserver.objects.object_store import WriteResult, create, update
+from picokube.apiserver.printing.representations import also_warning, object_answer
 from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.body import media_type
-from picokube.apiserver.protocol.messages import Answer, JsonObject, Request
-from picokube.apiserver.protocol.request_info import (
+from picokube.apiserver.protocol.messages import (
+    Answer,
+    JsonObject,
+    Request,
     Target,
     WriteOptions,
     forbidden,
@@ -76,9 +80,7 @@ async def _patched(
         obj.setdefault("metadata", {})
         check_name_matches(target, obj)
         check_namespace_matches(resource, target, obj)
-        version = obj["metadata"].get("resourceVersion")
-        if version and not str(version).isdigit():
-            raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        check_numeric_version(obj["metadata"].get("resourceVersion"))
         return obj, False
 
     key = key_of(resource, target.namespace, target.name or "")
@@ -115,8 +117,7 @@ async def _apply_new(
     warnings: list[str],
 ) -> Answer:
     version = str(config["metadata"].pop("resourceVersion", None) or "")
-    if version and not version.isdigit():
-        raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    check_numeric_version(version)
     if uid := config["metadata"].get("uid"):
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise errors.conflict(resource.plural, resource.group, target.name or "", why)

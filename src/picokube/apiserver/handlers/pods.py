@@ -22,8 +22,16 @@ from picokube.apiserver.objects.context import ServerContext, key_of
 from picokube.apiserver.objects.deletion import DeleteOptions, check_preconditions, delete, delete_options
 from picokube.apiserver.objects.object_store import put_decision
 from picokube.apiserver.protocol import errors
-from picokube.apiserver.protocol.messages import Answer, JsonObject, Request, Response, Stream, json_response
-from picokube.apiserver.protocol.request_info import Target, write_options
+from picokube.apiserver.protocol.messages import (
+    Answer,
+    JsonObject,
+    Request,
+    Response,
+    Stream,
+    Target,
+    json_response,
+    write_options,
+)
 from picokube.apiserver.storage.store import Key, Put, Stored
 from picokube.apiserver.strategies.kind import Kind
 from picokube.schema import ErrorType, FieldError

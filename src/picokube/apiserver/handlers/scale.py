@@ -23,22 +23,30 @@ from picokube.apiserver.kinds.builtin_data import LazySchema
 from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.kinds.scaling import ScalePaths, WrongValue, scale_of, steps, with_replicas
 from picokube.apiserver.kinds.stored_forms import upgraded
-from picokube.apiserver.objects.admission import check_name_matches, check_namespace_matches, decode_request
-from picokube.apiserver.objects.context import ServerContext, key_of
-from picokube.apiserver.objects.object_store import update
-from picokube.apiserver.objects.patching import (
+from picokube.apiserver.objects.admission import (
     apply_configuration,
+    check_name_matches,
+    check_namespace_matches,
+    decode_request,
     patched_object,
     read_apply_configuration,
     read_json_patch,
     read_merge_patch,
     read_strategic_patch,
 )
-from picokube.apiserver.printing.responses import object_answer
+from picokube.apiserver.objects.context import ServerContext, key_of
+from picokube.apiserver.objects.object_store import update
+from picokube.apiserver.printing.representations import object_answer
 from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.body import media_type
-from picokube.apiserver.protocol.messages import Answer, JsonObject, Request
-from picokube.apiserver.protocol.request_info import Target, WriteOptions, write_options
+from picokube.apiserver.protocol.messages import (
+    Answer,
+    JsonObject,
+    Request,
+    Target,
+    WriteOptions,
+    write_options,
+)
 from picokube.apiserver.strategies.checks import non_negative
 from picokube.apiserver.strategies.kind import Kind
 

@@ -12,13 +12,12 @@ from picokube.apiserver.kinds.builtin_data import LazySchema
 from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.objects.admission import decode_request
 from picokube.apiserver.objects.context import ServerContext, key_of
-from picokube.apiserver.printing.responses import object_answer
+from picokube.apiserver.printing.representations import object_answer
 from picokube.apiserver.protocol import errors
-from picokube.apiserver.protocol.messages import Answer, JsonObject, Request
-from picokube.apiserver.protocol.request_info import Target, write_options
+from picokube.apiserver.protocol.messages import Answer, JsonObject, Request, Target, write_options
 from picokube.apiserver.storage.store import Key
 from picokube.apiserver.strategies.kind import Kind
-from picokube.schema import ErrorType, FieldError
+from picokube.schema.errors import invalid
 
 GROUP: Final = "authentication.k8s.io"
 USUAL_SECONDS: Final = 3600
@@ -94,7 +93,7 @@ def token_handler(accounts: AccountTokens) -> Handler:
 def _account(serving: ServerContext, resource: ResourceType, target: Target, asked: JsonObject) -> JsonObject:
     name, meta = target.name or "", asked["metadata"]
     if meta.get("name") not in (None, "", name):
-        problem = _invalid("metadata.name", meta["name"], "must match the service account name if specified")
+        problem = invalid("metadata.name", meta["name"], "must match the service account name if specified")
         raise errors.invalid("TokenRequest", GROUP, name, [problem])
     stored = serving.store.get(key_of(resource, target.namespace, name))
     if stored is None:
@@ -117,7 +116,7 @@ def _check_seconds(seconds: int) -> None:
         if seconds < MIN_SECONDS
         else "may not specify a duration larger than 2^32 seconds"
     )
-    raise errors.invalid("TokenRequest", GROUP, "", [_invalid("spec.expirationSeconds", seconds, detail)])
+    raise errors.invalid("TokenRequest", GROUP, "", [invalid("spec.expirationSeconds", seconds, detail)])
 
 
 def _bound(
@@ -159,7 +158,3 @@ def _node_of(serving: ServerContext, account: JsonObject, spec: JsonObject) -> d
         return {}
     stored = serving.store.get(Key("nodes", "", node))
     return {"node": {"name": node} | ({"uid": stored.uid} if stored else {})}
-
-
-def _invalid(field: str, value: object, detail: str) -> FieldError:
-    return FieldError(type=ErrorType.INVALID, field=field, bad_value=value, detail=detail)

@@ -9,15 +9,23 @@ from functools import lru_cache
 
 import orjson
 
-from picokube.apiserver.handlers.reads import MAX_DIGITS, invalid_version, is_version
+from picokube.apiserver.handlers.objects import MAX_DIGITS, invalid_version, is_version
 from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.kinds.stored_forms import in_version, upgraded, upgraded_snapshot
 from picokube.apiserver.objects.context import ServerContext
 from picokube.apiserver.objects.selectors import Selection, selection_of
 from picokube.apiserver.printing.representations import Representation, Whole, chosen
 from picokube.apiserver.protocol import errors
-from picokube.apiserver.protocol.messages import Answer, JsonObject, Request, Stream
-from picokube.apiserver.protocol.request_info import Target, forbidden, invalid_options, unsupported
+from picokube.apiserver.protocol.messages import (
+    Answer,
+    JsonObject,
+    Request,
+    Stream,
+    Target,
+    forbidden,
+    invalid_options,
+    unsupported,
+)
 from picokube.apiserver.storage.store import Compacted, Event, EventType, Stored, TooSlow
 from picokube.schema.go_text import go_quote
 

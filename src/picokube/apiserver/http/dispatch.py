@@ -15,11 +15,17 @@ from picokube.apiserver.auth.authorization import Authorizer
 from picokube.apiserver.discovery.discovery import Discovery
 from picokube.apiserver.discovery.openapi_v2 import OpenApiV2
 from picokube.apiserver.discovery.openapi_v3 import OpenApi
+from picokube.apiserver.handlers.objects import (
+    create_object,
+    delete_collection,
+    delete_object,
+    get,
+    list_objects,
+    update_object,
+)
 from picokube.apiserver.handlers.patch import APPLY_PATCH, patch_object
-from picokube.apiserver.handlers.reads import get, list_objects
 from picokube.apiserver.handlers.scale import get_scale, patch_scale, update_scale
 from picokube.apiserver.handlers.watch import watch
-from picokube.apiserver.handlers.writes import create_object, delete_collection, delete_object, update_object
 from picokube.apiserver.kinds.names import path_segment_problems
 from picokube.apiserver.kinds.resources import KUBELET_SUBRESOURCES, ResourceType
 from picokube.apiserver.objects.context import ServerContext, key_of
@@ -28,12 +34,11 @@ from picokube.apiserver.printing.representations import (
     in_accepted_form,
     indented,
     wants_indentation,
+    warning_headers,
 )
-from picokube.apiserver.printing.responses import warning_headers
 from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.body import media_type
-from picokube.apiserver.protocol.messages import Answer, Request, Response, text_response
-from picokube.apiserver.protocol.request_info import Target, target_of
+from picokube.apiserver.protocol.messages import Answer, Request, Response, Target, target_of, text_response
 
 _CHECKS: Final = ("ping", "log", "etcd")
 _PATHS: Final = {
@@ -147,20 +152,16 @@ class Dispatcher:
             check_acceptable(request, resource, verb)
         if self._would_create(resource, target, request):
             self._authorizer.check_resource(request, target, verb="create")
-        settle = self._serving.settling.get(resource.qualified)
-        if settle is not None and request.method not in ("GET", "DELETE"):
-            answer = await handler(self._serving, resource, target, request)
-            await settle()
-            return answer
-        if not resource.deprecation:
-            return _warned(resource, await handler(self._serving, resource, target, request))
-        warned = warning_headers([resource.deprecation])
+        warned = warning_headers([resource.deprecation] if resource.deprecation else ())
         try:
             answer = await handler(self._serving, resource, target, request)
         except errors.ApiError as error:
             error.headers = (*warned, *error.headers)
             raise
-        return replace(answer, headers=(*warned, *answer.headers))
+        settle = self._serving.settling.get(resource.qualified)
+        if settle is not None and request.method not in ("GET", "DELETE"):
+            await settle()
+        return replace(answer, headers=(*warned, *answer.headers)) if warned else answer
 
     def _would_create(self, resource: ResourceType, target: Target, request: Request) -> bool:
         """An update and an apply of what is not there may create it, which is another verb."""
@@ -174,7 +175,8 @@ class Dispatcher:
     def _check_scope(self, resource: ResourceType, target: Target, request: Request) -> None:
         """Namespaced kinds are read over all namespaces, and otherwise addressed within one; others never are."""
         within = target.namespace is not None
-        if within is resource.namespaced or (resource.namespaced and _is_whole(target, request)):
+        is_list = target.name is None and request.method == "GET"
+        if within is resource.namespaced or (resource.namespaced and is_list):
             return
         if resource.is_custom:
             raise PlainNotFound
@@ -253,17 +255,6 @@ def _as_watch(request: Request) -> Request:
         case _:
             return request
     return replace(request, path=path, query={**request.query, "watch": ["true"]})
-
-
-def _is_whole(target: Target, request: Request) -> bool:
-    return target.name is None and request.method == "GET"
-
-
-def _warned(resource: ResourceType, answer: Answer) -> Answer:
-    """With a word on a version that is on its way out."""
-    if not resource.deprecation:
-        return answer
-    return replace(answer, headers=(*warning_headers([resource.deprecation]), *answer.headers))
 
 
 class PlainNotFound(errors.ApiError):

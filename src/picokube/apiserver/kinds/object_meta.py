@@ -13,6 +13,7 @@ from picokube.apiserver.kinds.names import (
 from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.protocol.messages import JsonObject
 from picokube.schema import ErrorType, FieldError
+from picokube.schema.errors import invalid
 from picokube.schema.go_text import Struct
 
 ANNOTATIONS_LIMIT = 256 * 1024
@@ -71,14 +72,14 @@ def _name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldE
     errors: list[FieldError] = []
     if generated := meta.get("generateName"):
         problems = resource.name_problems(str(generated).rstrip("-") or "-")
-        errors += [_invalid("metadata.generateName", generated, problem) for problem in problems]
+        errors += [invalid("metadata.generateName", generated, problem) for problem in problems]
     name = meta.get("name")
     if not name:
         detail = "name or generateName is required"
         return [*errors, FieldError(type=ErrorType.REQUIRED, field="metadata.name", detail=detail)]
     return [
         *errors,
-        *(_invalid("metadata.name", name, name_problem) for name_problem in resource.name_problems(name)),
+        *(invalid("metadata.name", name, name_problem) for name_problem in resource.name_problems(name)),
     ]
 
 
@@ -94,7 +95,7 @@ def _finalizer_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[F
     if _validates_own_finalizers(resource):
         return []
     unqualified = [
-        _invalid(f"metadata.finalizers[{index}]", item, problem)
+        invalid(f"metadata.finalizers[{index}]", item, problem)
         for index, item in enumerate(meta.get("finalizers") or [])
         for problem in unqualified_finalizer_problems(item)
     ]
@@ -105,7 +106,7 @@ def _finalizer_name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> l
     if _validates_own_finalizers(resource):
         return []
     return [
-        _invalid("metadata.finalizers", finalizer, problem)
+        invalid("metadata.finalizers", finalizer, problem)
         for finalizer in meta.get("finalizers") or []
         for problem in qualified_name_problems(finalizer)
     ] + exclusive_finalizer_errors(meta)
@@ -117,7 +118,7 @@ def exclusive_finalizer_errors(meta: Mapping[str, Any]) -> list[FieldError]:
     if not {"orphan", "foregroundDeletion"} <= set(found):
         return []
     detail = "finalizer orphan and foregroundDeletion cannot be both set"
-    return [_invalid("metadata.finalizers", found, detail)]
+    return [invalid("metadata.finalizers", found, detail)]
 
 
 def _validates_own_finalizers(resource: ResourceType) -> bool:
@@ -128,15 +129,15 @@ def _validates_own_finalizers(resource: ResourceType) -> bool:
 def _label_errors(field: str, labels: Mapping[str, str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, value in sorted(labels.items()):
-        errors += [_invalid(field, key, problem) for problem in qualified_name_problems(key)]
-        errors += [_invalid(field, value, problem) for problem in label_value_problems(value)]
+        errors += [invalid(field, key, problem) for problem in qualified_name_problems(key)]
+        errors += [invalid(field, value, problem) for problem in label_value_problems(value)]
     return errors
 
 
 def _annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
     field = "metadata.annotations"
     errors = [
-        _invalid(field, key, problem)
+        invalid(field, key, problem)
         for key in sorted(annotations)
         for problem in qualified_name_problems(key.lower())
     ]
@@ -155,10 +156,10 @@ def _owner_errors(owners: list[JsonObject]) -> list[FieldError]:
         for name in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(name):
                 detail = "version must not be empty" if name == "apiVersion" else "must not be empty"
-                errors.append(_invalid(f"{place}.{name}", owner.get(name, ""), detail))
+                errors.append(invalid(f"{place}.{name}", owner.get(name, ""), detail))
         if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
             errors.append(
-                _invalid(place, _as_written(owner), "/v1, Kind=Event is disallowed from being an owner")
+                invalid(place, _as_written(owner), "/v1, Kind=Event is disallowed from being an owner")
             )
         if owner.get("controller"):
             controllers.append(f"{owner.get('kind', '')}/{owner.get('name', '')}")
@@ -168,7 +169,7 @@ def _owner_errors(owners: list[JsonObject]) -> list[FieldError]:
                     f"{controllers[0]} and {controllers[1]}"
                 )
                 errors.append(
-                    _invalid("metadata.ownerReferences", [_as_written(item) for item in owners], detail)
+                    invalid("metadata.ownerReferences", [_as_written(item) for item in owners], detail)
                 )
     return errors
 
@@ -204,7 +205,3 @@ def finalizer_warnings(
         and "/" not in finalizer
         and finalizer not in ("orphan", "foregroundDeletion")
     ]
-
-
-def _invalid(field: str, value: object, detail: str) -> FieldError:
-    return FieldError(type=ErrorType.INVALID, field=field, bad_value=value, detail=detail)

@@ -7,19 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from picokube.apiserver.protocol.go_text import plain, type_name
 from picokube.apiserver.protocol.messages import Json, JsonObject
-from picokube.schema import ErrorType, FieldError
+from picokube.schema import FieldError
+from picokube.schema.errors import invalid
 from picokube.schema.go_text import format_number
 
 MAX_REPLICAS: Final = 2**31 - 1
-_GO_TYPES: Final = {
-    type(None): "<nil>",
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    str: "string",
-    list: "[]interface {}",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,25 +89,9 @@ def label_selector_text(selector: Json) -> str:
 
 
 def _accessor_error(path: str, value: Any, expected: str) -> str:
-    shown = _GO_TYPES.get(type(value), "map[string]interface {}")
-    return f"{path} accessor error: {_go(value)} is of the type {shown}, expected {expected}"
-
-
-def _go(value: Any) -> str:
-    """Go's %v."""
-    match value:
-        case None:
-            return "<nil>"
-        case bool():
-            return str(value).lower()
-        case int() | float():
-            return format_number(value)
-        case list():
-            return "[" + " ".join(_go(item) for item in value) + "]"
-        case Mapping():
-            return "map[" + " ".join(f"{name}:{_go(value[name])}" for name in sorted(value)) + "]"
-        case _:
-            return str(value)
+    kind = "<nil>" if value is None else type_name(value)
+    shown = format_number(value) if isinstance(value, float) else plain(value)
+    return f"{path} accessor error: {shown} is of the type {kind}, expected {expected}"
 
 
 def spec_problems(paths: ScalePaths, obj: Json) -> list[FieldError]:
@@ -126,7 +104,7 @@ def status_problems(paths: ScalePaths, obj: Json) -> list[FieldError]:
         try:
             read_text(obj, paths.selector)
         except WrongValue as error:
-            problems.append(_invalid(paths.selector, "", str(error)))
+            problems.append(invalid(paths.selector, "", str(error)))
     return problems
 
 
@@ -134,16 +112,12 @@ def _replica_problems(path: str, obj: Json) -> list[FieldError]:
     try:
         found = read_number(obj, path) or 0
     except WrongValue as error:
-        return [_invalid(path, 0, str(error))]
+        return [invalid(path, 0, str(error))]
     if found < 0:
-        return [_invalid(path, found, "should be a non-negative integer")]
+        return [invalid(path, found, "should be a non-negative integer")]
     if found > MAX_REPLICAS:
-        return [_invalid(path, found, f"should be less than or equal to {MAX_REPLICAS}")]
+        return [invalid(path, found, f"should be less than or equal to {MAX_REPLICAS}")]
     return []
-
-
-def _invalid(path: str, value: object, detail: str) -> FieldError:
-    return FieldError(type=ErrorType.INVALID, field=path, bad_value=value, detail=detail)
 
 
 def scale_of(paths: ScalePaths, obj: Json) -> tuple[JsonObject, bool]:

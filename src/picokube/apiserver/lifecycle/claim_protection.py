@@ -8,8 +8,7 @@ import orjson
 from picokube.apiserver.lifecycle.worker import work
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext
 from picokube.apiserver.objects.object_store import update
-from picokube.apiserver.protocol.messages import JsonObject
-from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.protocol.messages import IGNORE, JsonObject, WriteOptions
 from picokube.apiserver.storage.store import Key
 from picokube.apiserver.strategies.core.volumes import PROTECTION
 

@@ -15,8 +15,7 @@ from picokube.apiserver.lifecycle.worker import ignoring, work
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext, key_of
 from picokube.apiserver.objects.deletion import FOREGROUND, ORPHAN, DeleteOptions, delete
 from picokube.apiserver.objects.object_store import update
-from picokube.apiserver.protocol.messages import JsonObject
-from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.protocol.messages import IGNORE, JsonObject, WriteOptions
 from picokube.apiserver.storage.store import Stored
 
 log = logging.getLogger(__name__)

@@ -16,11 +16,9 @@ from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.lifecycle.worker import ignoring
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext
 from picokube.apiserver.objects.deletion import DeleteOptions, delete
-from picokube.apiserver.objects.object_store import update
-from picokube.apiserver.objects.updating import Mutation
+from picokube.apiserver.objects.object_store import Mutation, update
 from picokube.apiserver.protocol import errors
-from picokube.apiserver.protocol.messages import Json, JsonObject
-from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.protocol.messages import IGNORE, Json, JsonObject, WriteOptions
 from picokube.apiserver.storage.store import ChangeFailed, Key
 from picokube.apiserver.strategies.crds.status import (
     CLEANUP,

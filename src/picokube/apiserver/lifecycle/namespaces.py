@@ -11,11 +11,9 @@ import orjson
 from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.lifecycle.worker import ignoring, work
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext
-from picokube.apiserver.objects.deletion import DeleteOptions, delete
-from picokube.apiserver.objects.object_store import create, update
-from picokube.apiserver.objects.updating import Mutation
-from picokube.apiserver.protocol.messages import Json, JsonObject
-from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.objects.deletion import DeleteOptions, DeleteResult, delete
+from picokube.apiserver.objects.object_store import Mutation, create, update
+from picokube.apiserver.protocol.messages import IGNORE, Json, JsonObject, WriteOptions
 from picokube.apiserver.storage.store import Key
 
 _DONE: Final = {
@@ -221,10 +219,10 @@ class NamespaceController:
         await update(self._serving, resource, key, mutation, _OPTIONS, subresource=subresource)
 
     async def _delete(self, resource: ResourceType, key: Key) -> bool:
-        gone = True
+        done: DeleteResult | None = None
         with ignoring("NotFound"):
-            gone = (await delete(self._serving, resource, key, _DELETE)).gone
-        return gone
+            done = await delete(self._serving, resource, key, _DELETE)
+        return done is None or done.gone
 
 
 def _has_finalizers(namespace: JsonObject) -> bool:

@@ -8,11 +8,10 @@ import orjson
 
 from picokube.apiserver.auth.access import GROUP, MASTERS
 from picokube.apiserver.lifecycle.worker import ignoring
+from picokube.apiserver.objects.admission import apply_configuration
 from picokube.apiserver.objects.context import CommittedWrite, ServerContext
 from picokube.apiserver.objects.object_store import create, update
-from picokube.apiserver.objects.patching import apply_configuration
-from picokube.apiserver.protocol.messages import Json, JsonObject
-from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.protocol.messages import IGNORE, Json, JsonObject, WriteOptions
 from picokube.apiserver.storage.store import Key
 from picokube.apiserver.strategies.checks import labels_match
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from picokube.apiserver.kinds.registry import Registry
-from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.kinds.resources import Registry, ResourceType
 from picokube.apiserver.protocol.body import Protobuf
 from picokube.apiserver.protocol.messages import JsonObject
 from picokube.apiserver.storage.store import Key, Store, Stored

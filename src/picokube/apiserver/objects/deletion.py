@@ -17,8 +17,7 @@ from picokube.apiserver.objects.object_store import (
     remove_decision,
 )
 from picokube.apiserver.protocol import errors
-from picokube.apiserver.protocol.messages import JsonObject
-from picokube.apiserver.protocol.request_info import invalid_options, unsupported
+from picokube.apiserver.protocol.messages import JsonObject, invalid_options, unsupported
 from picokube.apiserver.storage.store import Decision, Key, Stored
 from picokube.apiserver.strategies.crds.status import CRDS, mark_deleted
 from picokube.schema import ErrorType, FieldError

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import orjson
 import yaml
@@ -65,21 +65,19 @@ def _quoted_char(character: str) -> str:
     return f"'\\u{ord(character):04x}'"
 
 
+_JSON_KINDS: Final = {
+    type(None): "null",
+    bool: "bool",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+}
+
+
 def json_kind(document: object) -> str:
-    """What Go calls the kind of a JSON value."""
-    match document:
-        case None:
-            return "null"
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    """Go's name of the kind of a JSON value."""
+    return _JSON_KINDS.get(type(document), "object")
 
 
 MAX_YAML_DEPTH = 500

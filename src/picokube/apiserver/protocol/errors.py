@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from picokube.apiserver.protocol.messages import JsonObject
 from picokube.schema import FieldError
 
+JsonObject = dict[str, Any]
 RETRY_SECONDS = 1
 
 

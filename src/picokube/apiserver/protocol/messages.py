@@ -1,4 +1,7 @@
-"""Requests and answers, whatever carried them: a socket or a call within the process."""
+"""Requests and responses, whatever carries them: a socket or a call within the process.
+
+Knows the grammar of Kubernetes' paths and the options of a write; knows no kind.
+"""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,6 +9,10 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
+
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.memoize import memoized
+from picokube.schema import ErrorType, FieldError
 
 Json = Mapping[str, Any]
 JsonObject = dict[str, Any]
@@ -91,3 +98,128 @@ def unchanged(headers: Sequence[tuple[str, str]]) -> Response:
 
 def text_response(text: str, *, status: int = HTTPStatus.OK) -> Response:
     return Response(status=status, body=text.encode(), content_type="text/plain; charset=utf-8")
+
+
+NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The object or collection that a path names."""
+
+    group: str
+    version: str
+    resource: str
+    namespace: str | None = None
+    name: str | None = None
+    subresource: str = ""
+    rest: tuple[str, ...] = ()
+    """What follows the subresource, as in a proxy's path."""
+
+
+@memoized(4096)
+def target_of(path: str) -> Target | None:
+    """The resource that a path names; None for every other path."""
+    parts = [part for part in path.split("/") if part]
+    match parts:
+        case ["api", version, *rest] if rest:
+            return _resource("", version, rest)
+        case ["apis", group, version, *rest] if rest:
+            return _resource(group, version, rest)
+        case _:
+            return None
+
+
+def _resource(group: str, version: str, rest: list[str]) -> Target:
+    namespace: str | None
+    match rest:
+        case ["namespaces", _, part, *_] if part in NAMESPACE_SUBRESOURCES:
+            namespace = None
+        case ["namespaces", namespace, *within] if within:
+            rest = within
+        case _:
+            namespace = None
+    resource, name, subresource, *more = [*rest, "", ""] if len(rest) < _MAX_PARTS else rest
+    return Target(
+        group=group,
+        version=version,
+        resource=resource,
+        namespace=namespace,
+        name=name or None,
+        subresource=subresource,
+        rest=tuple(part for part in more if part),
+    )
+
+
+_MAX_PARTS = 3
+"""Parts of a path with a subresource."""
+
+
+STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
+MANAGER_LENGTH = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """How a write is to be done."""
+
+    manager: str
+    dry_run: bool = False
+    validation: str = WARN
+    force: bool = False
+    user: User | None = None
+    """Who writes; None where the server itself does."""
+    size: int = 0
+    """Bytes of the request."""
+
+
+def write_options(request: Request, *, kind: str = "CreateOptions") -> WriteOptions:
+    """Raises for values that Kubernetes refuses."""
+    dry_run = list(request.query.get("dryRun") or ())
+    problems: list[FieldError] = []
+    if any(item != "All" for item in dry_run):
+        problems.append(unsupported("dryRun", dry_run, "All"))
+    manager = request.parameter("fieldManager") or ""
+    if len(manager) > MANAGER_LENGTH:
+        detail = f"may not be more than {MANAGER_LENGTH} bytes"
+        problems.append(FieldError(type=ErrorType.TOO_LONG, field="fieldManager", detail=detail))
+    bad = next((place for place, item in enumerate(manager) if not item.isprintable()), None)
+    if bad is not None:
+        detail = f"invalid character U+{ord(manager[bad]):04X} (at position {bad})"
+        problems.append(
+            FieldError(type=ErrorType.INVALID, field="fieldManager", bad_value=manager, detail=detail)
+        )
+    validation = request.parameter("fieldValidation") or WARN
+    if validation not in (STRICT, WARN, IGNORE):
+        problems.append(unsupported("fieldValidation", validation, "", IGNORE, STRICT, WARN))
+    if problems:
+        raise invalid_options(kind, problems)
+    return WriteOptions(
+        manager=manager or manager_of(request.headers.get("user-agent", "")),
+        dry_run="All" in dry_run,
+        validation=validation,
+        force=request.flag("force"),
+        user=request.user,
+        size=len(request.body),
+    )
+
+
+def invalid_options(kind: str, problems: list[FieldError]) -> errors.ApiError:
+    """Options are refused as objects are."""
+    return errors.invalid(kind, "meta.k8s.io", "", problems)
+
+
+def unsupported(field: str, value: object, *supported: str) -> FieldError:
+    """A value that is none of these."""
+    detail = "supported values: " + ", ".join(f'"{item}"' for item in supported)
+    return FieldError(type=ErrorType.NOT_SUPPORTED, field=field, bad_value=value, detail=detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    """A field that may not be set here."""
+    return FieldError(type=ErrorType.FORBIDDEN, field=field, detail=detail)
+
+
+def manager_of(user_agent: str) -> str:
+    """Who writes, if they do not say: the first word of their user agent."""
+    return user_agent.split("/", 1)[0][:MANAGER_LENGTH] or "unknown"

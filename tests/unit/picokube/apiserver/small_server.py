@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 
 import orjson
 
-from picokube.apiserver.kinds.registry import Registry
-from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.kinds.resources import Registry, ResourceType
 from picokube.apiserver.lifecycle.definitions import CustomResources, DefinitionController
 from picokube.apiserver.objects.context import ServerContext, key_of
 from picokube.apiserver.objects.deletion import DeleteOptions, delete
 from picokube.apiserver.objects.object_store import create, update
-from picokube.apiserver.protocol.request_info import IGNORE, WriteOptions
+from picokube.apiserver.protocol.messages import IGNORE, WriteOptions
 from picokube.apiserver.storage.sqlite_store import SqliteStore
 from picokube.apiserver.strategies.crds.custom import resource_types_of
 from picokube.apiserver.strategies.crds.definition import CustomResourceDefinition

@@ -5,8 +5,7 @@ import pytest
 from picokube.apiserver.auth.access import Decision, PathRequest, ResourceRequest
 from picokube.apiserver.auth.authorization import Authorizer, access_request
 from picokube.apiserver.protocol.errors import ApiError
-from picokube.apiserver.protocol.messages import Request, User
-from picokube.apiserver.protocol.request_info import target_of
+from picokube.apiserver.protocol.messages import Request, User, target_of
 
 CORE = "/api/v1/namespaces/n"
 ADMIN = User(name="admin", groups=("system:masters",))

@@ -168,7 +168,7 @@ def test_emptying_goes_on_after_a_start(tmp_path, deleted):
         async with a_server(tmp_path / "objects.db") as server:
             await server.until(lambda: server.definition() is None)
             assert server.serving.store.list(f"parts.{GROUP}").objects == []
-            assert server.kind() is None
+            await server.until(lambda: server.kind() is None)
 
     asyncio.run(history())
 

@@ -6,7 +6,7 @@ import pytest
 from picokube.apiserver.builtin_kinds import built_in_types
 from picokube.apiserver.discovery.discovery import AGGREGATED, Discovery
 from picokube.apiserver.kinds.names import version_order
-from picokube.apiserver.kinds.registry import Registry
+from picokube.apiserver.kinds.resources import Registry
 from picokube.apiserver.protocol.messages import Request
 from picokube.apiserver.strategies.crds.custom import resource_types_of
 

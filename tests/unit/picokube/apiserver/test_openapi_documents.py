@@ -9,7 +9,7 @@ import pytest
 from picokube.apiserver.builtin_kinds import built_in_types
 from picokube.apiserver.discovery.openapi_v2 import OpenApiV2
 from picokube.apiserver.discovery.openapi_v3 import OpenApi
-from picokube.apiserver.kinds.registry import Registry
+from picokube.apiserver.kinds.resources import Registry
 from picokube.apiserver.protocol.messages import Request
 from picokube.apiserver.strategies.crds.custom import resource_types_of
 

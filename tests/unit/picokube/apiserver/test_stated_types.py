@@ -6,12 +6,11 @@ import orjson
 import pytest
 
 from picokube.apiserver.builtin_kinds import built_in_types
-from picokube.apiserver.kinds.registry import Registry
+from picokube.apiserver.kinds.resources import Registry
 from picokube.apiserver.objects.admission import decode_request
 from picokube.apiserver.objects.context import ServerContext
 from picokube.apiserver.protocol.errors import ApiError
-from picokube.apiserver.protocol.messages import Request
-from picokube.apiserver.protocol.request_info import IGNORE, STRICT, WARN, Target, WriteOptions
+from picokube.apiserver.protocol.messages import IGNORE, STRICT, WARN, Request, Target, WriteOptions
 from picokube.apiserver.strategies.crds.custom import resource_types_of
 
 SPEC = {"type": "object", "properties": {"a": {"type": "string"}}}

@@ -7,14 +7,13 @@ import random
 import orjson
 import pytest
 
+from picokube.apiserver.handlers.objects import update_object
 from picokube.apiserver.handlers.patch import JSON_PATCH, MERGE, patch_object
-from picokube.apiserver.handlers.writes import update_object
 from picokube.apiserver.objects.context import DecodedCache, key_of
 from picokube.apiserver.objects.deletion import DeleteOptions, delete
 from picokube.apiserver.protocol.errors import ApiError
 from picokube.apiserver.protocol.memoize import MAX_LENGTH, memoized
-from picokube.apiserver.protocol.messages import Request
-from picokube.apiserver.protocol.request_info import Target
+from picokube.apiserver.protocol.messages import Request, Target
 from picokube.apiserver.storage.store import Key, Stored
 from picokube.apiserver.strategies.crds.custom import resource_types_of
 from support.server_parts import make, server_parts

@@ -4,7 +4,7 @@ import pytest
 
 from picokube.apiserver.auth.access import Decision, PathRequest, ResourceRequest
 from picokube.apiserver.auth.authentication import InvalidToken, TokenOwner
-from picokube.apiserver.auth.reviews import review
+from picokube.apiserver.auth.authorization import review
 from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import User
 

@@ -1,6 +1,9 @@
-"""Values as Go prints them, which Kubernetes' messages show. Knows JSON values only."""
+"""Formats JSON values as Go prints them in Kubernetes' messages: %v, %#v, %T and JSON numbers."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
+
+from picokube.schema.go_text import go_quote
 
 
 def plain(value: Any) -> str:
@@ -26,9 +29,9 @@ def syntax(value: Any) -> str:
         case None:
             return "interface {}(nil)"
         case str():
-            return quoted(value)
+            return go_quote(value)
         case dict():
-            inner = ", ".join(f"{quoted(name)}:{syntax(item)}" for name, item in sorted(value.items()))
+            inner = ", ".join(f"{go_quote(name)}:{syntax(item)}" for name, item in sorted(value.items()))
             return f"map[string]interface {{}}{{{inner}}}"
         case list():
             return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"
@@ -36,23 +39,20 @@ def syntax(value: Any) -> str:
             return plain(value)
 
 
+_TYPE_NAMES: Final = {
+    type(None): "%!s(<nil>)",
+    bool: "bool",
+    str: "string",
+    int: "int64",
+    float: "float64",
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+}
+
+
 def type_name(value: Any) -> str:
     """%T"""
-    match value:
-        case None:
-            return "%!s(<nil>)"
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int():
-            return "int64"
-        case float():
-            return "float64"
-        case dict():
-            return "map[string]interface {}"
-        case _:
-            return "[]interface {}"
+    return _TYPE_NAMES[type(value)]
 
 
 def number(value: float) -> str:
@@ -67,32 +67,6 @@ def number(value: float) -> str:
     return f"{mantissa}e{sign}{digits.zfill(1 if sign == '-' else 2)}"
 
 
-_ESCAPES = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\n": "\\n",
-    "\t": "\\t",
-    "\r": "\\r",
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\v": "\\v",
-}
-
-
-def quoted(text: str) -> str:
-    """%q"""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return f'"{"".join(map(_escaped, text))}"'
-
-
-def _escaped(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:  # noqa: PLR2004 - ASCII
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the basic plane
+def quoted_list(texts: Iterable[str]) -> str:
+    """%q of a []string"""
+    return f"[{' '.join(map(go_quote, texts))}]"
