@@ -34,7 +34,7 @@ from picokube.apiserver.strategies.crds.custom import resource_types_of
 
 
 class Follower(Protocol):
-    """Acts on what was written."""
+    """A background task of the server that reacts to committed writes."""
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -55,7 +55,7 @@ class ServerEnvironment:
     authority: str | None = None
     """The certificate that pods are given to know the server by."""
     bare: bool = False
-    """What kube-controller-manager adds is left out: root certificates, and letting deleted claims go."""
+    """Leave out what kube-controller-manager does: root certificates, and removing the finalizers of deleted claims."""
     custom_types: Types = resource_types_of
 
 
@@ -63,7 +63,7 @@ class ServerEnvironment:
 class Assembly:
     """A server that answers once its followers run."""
 
-    serving: ServerContext
+    context: ServerContext
     dispatcher: Dispatcher
     followers: tuple[Follower, ...]
 
@@ -73,7 +73,7 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
     find, access = _finder(store), Access(store)
     accounts = AccountTokens(around.directory / "tls" / "accounts.key", find, around.clock, around.new_uid)
     authenticator = Authenticator(around.tokens, everybody=around.everybody, accounts=accounts)
-    serving = ServerContext(
+    context = ServerContext(
         store=store,
         registry=Registry(built_in_types(find, authenticator.known, access)),
         clock=around.clock,
@@ -81,10 +81,10 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
         new_suffix=around.new_suffix,
         protobuf=decode,
     )
-    serving.listeners.append(access.hear)
-    await ensure_bootstrap_roles(serving)
+    context.listeners.append(access.on_write)
+    await ensure_bootstrap_roles(context)
     dispatcher = Dispatcher(
-        serving,
+        context,
         authenticator,
         Authorizer(access),
         {
@@ -94,19 +94,19 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
             ("serviceaccounts", "token"): {"POST": token_handler(accounts)},
         },
     )
-    custom = CustomResources(serving, around.custom_types)
-    namespaces = NamespaceController(serving, authority=None if around.bare else around.authority)
+    custom = CustomResources(context, around.custom_types)
+    namespaces = NamespaceController(context, authority=None if around.bare else around.authority)
     await namespaces.create_initial()
     followers: list[Follower] = [
-        DefinitionController(serving, custom),
+        DefinitionController(context, custom),
         namespaces,
-        Collector(serving),
-        RoleAggregation(serving),
-        EventExpiry(serving),
+        Collector(context),
+        RoleAggregation(context),
+        EventExpiry(context),
     ]
     if not around.bare:
-        followers.append(ClaimProtection(serving))
-    return Assembly(serving=serving, dispatcher=dispatcher, followers=tuple(followers))
+        followers.append(ClaimProtection(context))
+    return Assembly(context=context, dispatcher=dispatcher, followers=tuple(followers))
 
 
 def _finder(store: SqliteStore) -> Find:

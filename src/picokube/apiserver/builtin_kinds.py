@@ -129,11 +129,11 @@ def _strategy(row: dict[str, Any], key: str, find: Find | None) -> Kind:
 def built_in_types(
     find: Find | None = None, lookup: TokenLookup | None = None, access: Access | None = None
 ) -> list[ResourceType]:
-    """Every built-in kind. Schemas are read when they are first looked at.
+    """Every built-in kind. Schemas are read on first use.
 
     `find` gives stored objects, for kinds that refer to others: a pod to its account and its priority class.
-    `lookup` tells whose a token is and `access` who may do what, for reviews and roles. Without them references are
-    taken to be good, tokens bad, and nobody may do anything.
+    `lookup` finds the owner of a token and `access` decides, for reviews and roles. Without them references are
+    considered valid, tokens invalid, and nothing is allowed.
     """
     return [_type(row, find, lookup, access) for row in kinds().values()]
 

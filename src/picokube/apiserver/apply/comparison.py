@@ -114,15 +114,15 @@ def _compare(kind: MergeType, old: Any, new: Any, into: _Sets, element: str) -> 
 def _is_leaf(kind: MergeType, form: str, old: Any, new: Any) -> bool:
     """Atomic, or empty on both sides: then only the whole can differ."""
     shape: type = dict if form == MAP else list
-    with_zero_fields = (type(old) is shape and bool(old)) or (type(new) is shape and bool(new))
+    is_filled = (type(old) is shape and bool(old)) or (type(new) is shape and bool(new))
     if form == MAP:
         known = kind.map
-        return known is None or known.atomic or not (with_zero_fields or known.zeros)
-    return kind.list is None or kind.list.atomic or not with_zero_fields
+        return known is None or known.atomic or not (is_filled or known.zeros)
+    return kind.list is None or kind.list.atomic or not is_filled
 
 
 def _same_leaf(kind: MergeType, old: Any, new: Any) -> bool:
-    """Whether two leaves that are not equal still say the same, as structs: of lists, what differs is looked at."""
+    """Whether two unequal leaves are the same as structs; of lists, only items that differ are compared."""
     if type(old) is list and type(new) is list and kind.list is not None:
         item = kind.list.element
         return len(old) == len(new) and all(

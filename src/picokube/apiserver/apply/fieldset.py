@@ -71,7 +71,7 @@ def json_text(value: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def canonical(element: str) -> str | None:
-    """The element in the one spelling used here; None if it is of a kind nobody knows."""
+    """The element in canonical spelling; None if its kind is unknown."""
     kind, text = element[:2], element[2:]
     if len(kind) < 2 or kind[1] != ":":  # noqa: PLR2004 - a letter and a colon
         raise MalformedElement(f"missing colon: {element}")
@@ -230,7 +230,7 @@ def _joined(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def difference(one: FieldSet, other: FieldSet) -> FieldSet:
-    """Paths in the first and not in the second; a path says nothing of those below it. The first itself if it stays."""
+    """Paths in the first and not in the second; paths below a path count separately."""
     if not one or not other:
         return one
     changed: FieldSet = {}

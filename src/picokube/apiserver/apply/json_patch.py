@@ -86,7 +86,7 @@ def json_patch(target: Any, operations: list[Any]) -> Any:
 
 
 class _Document:
-    """The object while it is being changed. What is on the way to a change is copied first, once."""
+    """The object while it is patched. Containers on the path of a change are copied once."""
 
     __slots__ = ("_own", "copied", "root")
 
@@ -94,7 +94,7 @@ class _Document:
         self.root = root
         self.copied = 0
         self._own: dict[int, Any] = {}
-        """Containers that are nobody else's, by identity; held, so that no other gets theirs."""
+        """Containers that were copied, by identity; kept alive so that no identity is reused."""
 
     def place(self, path: str, doing: str) -> tuple[Any, str]:
         """The container that holds the last part of a path, ready to be changed, and that part."""
@@ -117,9 +117,8 @@ class _Document:
         return copy
 
     def sight(self, path: str, doing: str) -> tuple[Any, str]:
-        """The same to look at."""
-        first, *parts = path.split("/")
-        del first
+        """The container and the last part of a path, for reading."""
+        parts = path.split("/")[1:]
         if not parts:
             raise JsonPatchError(
                 f'{doing} operation does not apply: doc is missing path: "{path}": missing value'
@@ -211,7 +210,7 @@ _OPERATIONS: dict[str, Callable[[_Document, dict[str, Any]], None]] = {
 
 
 def _found(container: Any, key: str) -> Any:
-    """What is there; a member that is not there is null, an item that is not there is an error."""
+    """The value at a key; a missing member is null, a missing item is an error."""
     return container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
 
 

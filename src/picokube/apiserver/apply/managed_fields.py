@@ -34,7 +34,7 @@ ANCIENT = "ancient-changes"
 
 
 class MalformedManagers(Exception):
-    """managedFields that cannot be read_managers."""
+    """managedFields that cannot be read."""
 
 
 class Identity(NamedTuple):
@@ -65,14 +65,14 @@ class Identity(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """What one manager owns, seen in one version, since when. `stored` is the entry this was read_managers from."""
+    """The fields that a manager owns in one version, and since when. `stored` is the entry that they were read from."""
 
     fields: FieldSet
     api_version: str
     time: str | None = None
     stored: dict[str, Any] | None = None
     in_order: bool = False
-    """Whether the fields are known to stand as they are managed_fields_of: stored ones do, and what is left of them."""
+    """Whether the fields are known to be in the order of FieldsV1: stored ones are, and their subsets."""
 
     def owning(self, fields: FieldSet) -> "Owned":
         """The same manager with other fields."""
@@ -198,7 +198,7 @@ _STATUS_WRITES: Final[dict[str, FieldSet]] = {
     "deployments.apps": {"f:spec": EMPTY, "f:metadata": {"f:labels": EMPTY}},
     "pods": {"f:spec": EMPTY, "f:metadata": {"f:deletionTimestamp": EMPTY, "f:ownerReferences": EMPTY}},
 }
-"""Kinds whose status writes put back more than the spec."""
+"""Kinds whose status writes restore more than the spec."""
 
 
 def reset_fields(resource: ResourceType, subresource: str) -> FieldSet:
@@ -241,7 +241,7 @@ STRIPPED: Final[FieldSet] = {
         "f:uid": EMPTY,
     },
 }
-"""What nobody ever owns."""
+"""Fields that no manager owns."""
 
 UNKNOWN_MANAGER = "unknown"
 
@@ -259,7 +259,7 @@ def managed_after_write(
     now: str,
     reset: FieldSet | None = None,
 ) -> list[JsonObject]:
-    """The managedFields of an object that was created (no `old`), replaced or patched. Empty: nobody is tracked.
+    """The managedFields of an object that was created (no `old`), replaced or patched. Empty: fields are not tracked.
 
     `reset` are fields that this write cannot change; by default status, or spec in a write of the status.
     """
@@ -326,7 +326,7 @@ def after_update(
     writer: Identity,
     now: str,
 ) -> Managers:
-    """The managers after someone wrote a change: the writer owns what it changed, the others lose that."""
+    """The managers after a write: the writer owns the changed fields, the others lose them."""
     seen = change.without(ignored)
     kept = lost(resource, kind, managers, change, seen)
     own = difference(seen.taken, STRIPPED)
@@ -337,7 +337,7 @@ def after_update(
 
 
 def _owning_too(before: Owned | None, own: FieldSet, api_version: str, now: str) -> Owned:
-    """What a manager owns who wrote some fields. Who writes what it owns already owns the same, since now."""
+    """The fields of a manager after a write. Writing fields that it owns already only updates the time."""
     if before is None:
         return Owned(fields=own, api_version=api_version, time=now)
     if contains(before.fields, own):
@@ -353,7 +353,7 @@ def lost(
     seen: Comparison,
     but: Identity | None = None,
 ) -> Managers:
-    """The managers without what changed under them; who has nothing left is gone. `but` one keeps all it has.
+    """The managers without the fields that changed; managers without fields are removed. `but` keeps all of its fields.
 
     Managers of another version see the change whole, where a kind is stored in one of its versions; otherwise they
     are forgotten.

@@ -113,7 +113,7 @@ _NULLS_OF: Final[dict[frozenset[str], str]] = {
 
 
 def zero_fields(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that are always there, as nobody set them: published as defaults, or required and null."""
+    """The fields that are always present, with their unset values: published defaults, or required and null."""
     properties: Mapping[str, Any] = schema.get("properties") or {}
     required = schema.get("required") or ()
     shown_pointer = _NULLS_OF.get(frozenset(properties))
@@ -166,13 +166,13 @@ class MapType:
         self.defaults = defaults or {}
         """What a list key is when an item leaves it out."""
         self.zeros = zeros or {}
-        """Fields that a built-in object always has, even if nobody wrote them: Go structs cannot leave them out."""
+        """Fields that a built-in object always has, even if they were not set: Go structs cannot omit them."""
         self.is_struct = is_struct
         """A field that is null and one that is not there are the same."""
 
 
 class MergeType:
-    """The forms a value may take. `loose` says that equal values may still differ in type (true and 1)."""
+    """The forms that a value may have. `loose`: equal values may still differ in type (true and 1)."""
 
     __slots__ = ("first", "fits", "list", "loose", "map", "scalar")
 
@@ -225,7 +225,7 @@ def merge_type(resource: ResourceType, *, structs: bool = False) -> MergeType:
 
 
 def object_type(schema: Mapping[str, Any], *, custom: bool, structs: bool = False) -> MergeType:
-    """The type of whole objects: apiVersion, kind and metadata are what they are everywhere."""
+    """The type of whole objects; apiVersion, kind and metadata are the same for all kinds."""
     if not schema:
         return DEDUCED
     properties = dict(schema.get("properties") or {})

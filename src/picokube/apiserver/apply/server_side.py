@@ -57,7 +57,7 @@ _MAX_ANNOTATIONS = 256 * 1024
 
 
 def client_side_fields(kind: MergeType, api_version: str, live: dict[str, Any]) -> FieldSet:
-    """What client-side apply set and nobody changed since: kubectl may take this over from anyone.
+    """Fields that client-side apply set and that are unchanged since: kubectl may take them over from any manager.
 
     Nothing, if either object does not fit its type; items that are there twice do not.
     """
@@ -204,7 +204,7 @@ class _Request:
         self.ignored = reset_fields(resource, subresource) if reset is None else reset
 
     def starting_managers(self, live: JsonObject | None, structs: MergeType) -> Managers:
-        """Who owns what now. Fields of an object that nobody ever tracked belong to "before-first-apply"."""
+        """The current managers. Fields of an object that was never tracked belong to "before-first-apply"."""
         managers = read_managers((live or {}).get("metadata", {}).get("managedFields"), trusted=True)
         if managers or live is None:
             return managers
@@ -264,7 +264,7 @@ class _Request:
         return with_last_applied(result, self.config) if self.applier.manager == KUBECTL else result
 
     def _pruned(self, after: JsonObject, managers: Managers, last: FieldSet) -> Any:
-        """Without what this manager applied before, does not apply now, and nobody else owns."""
+        """Without fields that this manager applied before, does not apply now, and no other manager owns."""
         kind = self.kind
         if contains(managers[self.applier].fields, last) and not _has_empty(self.config):
             return after

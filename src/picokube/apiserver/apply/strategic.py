@@ -134,7 +134,7 @@ def _places(items: list[Any], key: str) -> dict[Any, int]:
 
 
 def _identity(item: Any, key: str) -> Any:
-    """What tells items apart: the value of the key, or the scalar itself."""
+    """The identity of an item: the value of its key, or the scalar itself."""
     if key:
         item = item.get(key) if isinstance(item, dict) else None
     if isinstance(item, dict | list):
@@ -205,7 +205,7 @@ def _directed(patch: JsonObject) -> JsonObject:
 
 
 def _retained(original: JsonObject, patch: JsonObject) -> JsonObject:
-    """A copy of the original with only the members that the patch says stay."""
+    """A copy of the original with only the members that the patch retains."""
     keys = patch.pop(RETAIN_KEYS, _NOT_IN_PATCH)
     if keys is _NOT_IN_PATCH:
         return original.copy()
@@ -256,7 +256,7 @@ def _merge_member(result: JsonObject, name: str, value: Any, schema: Schema, *, 
 
 
 def _member(schema: Schema, name: str) -> Schema:
-    """The schema of a member. A map has no merge strategies for what is in it."""
+    """The schema of a member. Members of a map have no merge strategies."""
     found = (schema.get("properties") or {}).get(name)
     if found is not None:
         return found  # type: ignore[no-any-return]
@@ -268,7 +268,7 @@ def _member(schema: Schema, name: str) -> Schema:
 
 
 def _strategy(member: Schema) -> str:
-    """How a field merges; retainKeys only says that the patch may have that directive."""
+    """How a field merges; retainKeys only allows that directive in the patch."""
     stated = [
         part
         for part in str(member.get("x-kubernetes-patch-strategy") or "").split(",")
@@ -357,7 +357,7 @@ def _no_merge_key(item: JsonObject, key: str) -> StrategicPatchError:
 
 
 def _merge_ordered(result: JsonObject, patch: JsonObject, directive: str, schema: Schema) -> None:
-    """Merge a list whose order the patch states, and take it out of the patch."""
+    """Merge a list whose order the patch states, and remove it from the patch."""
     wanted = patch.pop(directive)
     name = _list_name(directive, "invalid patch format of setElementOrder list")
     for value in (wanted, result.get(name, []), patch.get(name, [])):

@@ -31,7 +31,7 @@ from picokube.apiserver.apply.merge_schema import (
 from picokube.apiserver.protocol.go_text import plain, syntax, type_name
 
 UNKEYED = "!:"
-"""What stands for the element of an item that has none. Never stored."""
+"""Placeholder for the element of an item that has none. Never stored."""
 
 _REMEMBERED = 4096
 
@@ -207,7 +207,7 @@ def _child(kind: MergeType, name: str) -> tuple[MergeType | None, bool]:
 
 
 def fitting(kind: MergeType, fields: FieldSet) -> FieldSet:
-    """The set as the type of an object sees it now: what has become atomic is owned as a whole.
+    """The set under the current type of an object: fields that have become atomic are owned as a whole.
 
     Sets that fitted are remembered; most writes meet the same ones again.
     """
@@ -274,7 +274,7 @@ def type_problems(kind: MergeType, value: Any) -> str:
 
 
 def _fits(kind: MergeType, value: Any) -> bool:
-    """The same answer without words, which is what nearly all values get."""
+    """Whether a value fits, without messages. Nearly all values fit."""
     form = type(value)
     if form is dict:
         return kind.map is not None and _map_fits(kind.map, value)

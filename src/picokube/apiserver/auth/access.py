@@ -110,7 +110,7 @@ def account_groups(namespace: str) -> tuple[str, ...]:
 
 
 def describe_binding(binding: Json, subject: Json) -> str:
-    """A binding and whom it meant, as decisions name their ground."""
+    """A binding and its subject, as the reasons of decisions name them."""
     meta, role = binding["metadata"], binding["roleRef"]
     place = meta.get("namespace", "")
     kind, name = ("RoleBinding", f"{meta['name']}/{place}") if place else ("ClusterRoleBinding", meta["name"])
@@ -145,21 +145,21 @@ class _BoundRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MissingRole:
-    """A binding whose role is not there."""
+    """A binding whose role does not exist."""
 
     role: str
 
 
 class Access:
-    """Answers from the stored roles. They are read when first asked for, and again after one was written."""
+    """Decides by the stored roles. They are read on first use, and again after one is written."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._read: dict[str, dict[tuple[str, str], Json]] = {}
 
-    def hear(self, heard: CommittedWrite) -> None:
-        """Forget what a write made out of date."""
-        if heard.resource.group == GROUP:
+    def on_write(self, write: CommittedWrite) -> None:
+        """Drop cached roles after a write to them."""
+        if write.resource.group == GROUP:
             self._read.clear()
 
     def decide(self, user: User, ask: AccessRequest) -> Decision:
@@ -226,7 +226,7 @@ def _missing_roles_reason(missing: list[str]) -> str:
 
 
 Guard = Callable[[Json, Json | None, User], None]
-"""Raises for an object, and what it was before, that this user may not write."""
+"""Raises if a user may not write an object over its old state."""
 
 _GARBAGE_COLLECTION_FIELDS: Final = (
     "finalizers",
@@ -237,7 +237,7 @@ _GARBAGE_COLLECTION_FIELDS: Final = (
 
 
 def guard_of(kind: str, access: Access) -> Guard | None:
-    """Who may write an object of this kind, if that depends on what it says."""
+    """The check of writers of this kind, if it depends on the content of the object."""
     match kind:
         case "Role" | "ClusterRole":
             return lambda role, old, user: _check_role(access, role, old, user)

@@ -21,7 +21,7 @@ AUDIENCE = "https://kubernetes.default.svc"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenOwner:
-    """Whose a token is, and for whom it was made, of those who were asked about."""
+    """The user of a token, and those of the requested audiences that it is valid for."""
 
     user: User
     audiences: tuple[str, ...] = (AUDIENCE,)
@@ -35,13 +35,13 @@ class InvalidToken:
 
 
 class TokenVerifier(Protocol):
-    """Tells service accounts by their tokens."""
+    """Identifies service accounts by their tokens."""
 
     def known(self, token: str, audiences: Sequence[str]) -> TokenOwner | InvalidToken: ...
 
 
 class Authenticator:
-    """Finds the user of a request; without a token everybody is the given one."""
+    """Finds the user of a request; requests without a token have the given user, if any."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class TokenClaims:
 
 
 class AccountTokens:
-    """Makes tokens and tells whose they are."""
+    """Issues tokens and verifies them."""
 
     def __init__(
         self, key_file: Path, find: Find, clock: Callable[[], datetime], new_uid: Callable[[], str]

@@ -33,7 +33,7 @@ _COLLECTION_VERBS = {"get": "list", "delete": "deletecollection"}
 
 
 class Authorizer:
-    """Lets a request pass or refuses it."""
+    """Authorizes requests."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -93,7 +93,7 @@ def _selected_name(request: Request) -> str:
 
 
 def _impersonations(request: Request) -> Iterator[ResourceRequest]:
-    """What a sender must be allowed, one header after another. Values of one name stand in lines."""
+    """The rights that impersonation needs, header by header. Repeated headers are joined by line breaks."""
     headers = request.headers
     if name := headers.get("impersonate-user", ""):
         account = service_account_of(name)
@@ -168,7 +168,7 @@ def _forbidden(user: User, ask: AccessRequest, reason: str) -> ApiError:
 
 Review = Callable[[JsonObject, User], JsonObject]
 TokenLookup = Callable[[str, Sequence[str]], TokenOwner | InvalidToken]
-"""Whose a token is, among those that are meant for one of these audiences."""
+"""Finds the owner of a token that is valid for one of these audiences."""
 
 
 class Verdict(Protocol):
@@ -182,7 +182,7 @@ class Verdict(Protocol):
 
 
 class AccessReviewer(Protocol):
-    """Knows who may do what."""
+    """Decides what users may do."""
 
     def decide(self, user: User, ask: AccessRequest) -> Verdict: ...
 
@@ -192,12 +192,12 @@ class AccessReviewer(Protocol):
 
 
 def review(kind: str, lookup: TokenLookup | None = None, judge: AccessReviewer | None = None) -> Review:
-    """The function that answers a review of this kind. Raises ApiError for a question that asks nothing."""
+    """The function that answers a review of this kind. It raises ApiError for an incomplete review."""
     match kind:
         case "SelfSubjectReview":
             return _self_review
         case "TokenReview":
-            return lambda obj, user: _token(_without_creation_time(obj), user, lookup)
+            return lambda obj, _: _token(_without_creation_time(obj), lookup)
         case "SelfSubjectRulesReview":
             return lambda obj, user: _rules(obj, user, judge)
         case "SelfSubjectAccessReview":
@@ -268,8 +268,7 @@ def _listed_rule(rule: Mapping[str, Any], *names: str) -> JsonObject:
     return {name: rule[name] for name in ("verbs", *names) if rule.get(name)}
 
 
-def _token(obj: JsonObject, user: User, lookup: TokenLookup | None) -> JsonObject:
-    del user
+def _token(obj: JsonObject, lookup: TokenLookup | None) -> JsonObject:
     token = obj["spec"].get("token", "")
     if not token:
         raise errors.bad_request("token is required for TokenReview in authentication")
@@ -283,7 +282,7 @@ def _token(obj: JsonObject, user: User, lookup: TokenLookup | None) -> JsonObjec
 
 
 def _without_creation_time(obj: JsonObject) -> JsonObject:
-    """Only a review of oneself says when it was made."""
+    """The review without a creation time, which only SelfSubjectReview has."""
     meta = {name: value for name, value in obj["metadata"].items() if name != "creationTimestamp"}
     return obj | {"metadata": meta}
 

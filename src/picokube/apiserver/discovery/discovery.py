@@ -1,4 +1,4 @@
-"""What is served, for clients that ask: aggregated and classic discovery, and the version."""
+"""Discovery: aggregated and classic documents of the served kinds, and the version."""
 
 import base64
 import hashlib

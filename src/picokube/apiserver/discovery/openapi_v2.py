@@ -200,7 +200,7 @@ class OpenApiV2:
         self._forms: dict[str, bytes] = {}
 
     async def answer(self, request: Request) -> Response | None:
-        """The document in the form that is asked for, JSON if any will do; None for another path."""
+        """The document in the requested form, JSON by default; None for another path."""
         if request.path != PATH:
             return None
         form = _accepted_type(request.headers.get("accept") or "*/*")
@@ -325,7 +325,7 @@ def _schema(schema: Any) -> Any:
 
 
 def _of_choices(schema: Mapping[str, Any]) -> JsonObject:
-    """What is left of a reference beside a description, and of a value that may be a number or a text."""
+    """The v2 form of a reference beside a description, and of an int-or-string."""
     whole: list[Mapping[str, Any]] = schema.get("allOf") or []
     if len(whole) == 1 and "$ref" in whole[0]:
         return {"$ref": whole[0]["$ref"].replace(_V3_PREFIX, _V2_PREFIX)}

@@ -103,7 +103,7 @@ def _add_built_in(name: str, found: JsonObject) -> None:
 
 
 def _published(schema: Any) -> Any:
-    """Beside other words a reference stands in allOf: OpenAPI v3 has no siblings of $ref."""
+    """A reference with siblings is wrapped in allOf: OpenAPI v3 has no siblings of $ref."""
     if isinstance(schema, list):
         return [_published(item) for item in schema]
     if not isinstance(schema, dict):
@@ -146,7 +146,7 @@ def _custom_schema(resource: ResourceType) -> JsonObject:
 
 
 def _completed(schema: Mapping[str, Any]) -> JsonObject:
-    """With what everybody knows of an embedded resource, and both types of what may be a number or a text."""
+    """The schema with the fields of embedded resources, and both types of an int-or-string."""
     found = dict(schema)
     properties: JsonObject = {
         name: _completed(item) for name, item in (schema.get("properties") or {}).items()
@@ -432,15 +432,11 @@ class OpenApi:
         """The document and its digest. Kinds never change: other kinds make another document."""
         kinds = self._places()[place]
         made = self._documents.get(place)
-        if made is None or not _are_same(made[0], kinds):
+        if made is None or list(map(id, made[0])) != list(map(id, kinds)):
             document = orjson.dumps(_document_of(place, kinds))
             digest = hashlib.sha512(document).hexdigest().upper()
             made = self._documents[place] = (kinds, document, digest)
         return made[1], made[2]
-
-
-def _are_same(one: list[ResourceType], other: list[ResourceType]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
 def _group_version_path(resource: ResourceType) -> str:

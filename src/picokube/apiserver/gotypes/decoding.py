@@ -80,7 +80,7 @@ class Decoding:
         return self.struct(value, struct, known)
 
     def struct(self, obj: Mapping[str, Any], struct: Struct, known: Any = None) -> dict[str, Any]:
-        """What is the very same in `known`, a decoded object, is decoded: it is shared."""
+        """Decode an object. Values identical to those in `known`, which is decoded, are shared."""
         found: dict[str, Any] = {}
         fields, plain = struct.fields, _plain_fields(struct) if len(self._path) < MAX_DEPTH else {}
         was = known if isinstance(known, dict) else _EMPTY
@@ -187,7 +187,7 @@ class Decoding:
             raise WrongType(str(error), f"{said} into Go value of type {form.name}") from error
 
     def _schema(self, value: Any, inside: Struct) -> Any:
-        """These read themselves, and do not tell what they dropped."""
+        """Types that read themselves, without reporting unknown fields."""
         known = len(self.unknown)
         if isinstance(value, dict):
             value = self._value(value, schema_props(), inside)

@@ -1,4 +1,4 @@
-"""Decoded values as Go writes them: which empty fields are written and which are left out. Knows Go types; no kind."""
+"""Encodes decoded values as Go does: which empty fields are written and which are omitted. Knows no kind."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
@@ -95,7 +95,7 @@ def _written(obj: Mapping[str, Any], struct: Struct, stored: bool, known: Any) -
 
 
 Write = Callable[[Any, bool, Any], Any]
-"""From a value, whether it is stored, and what is known in its place, to how it is written."""
+"""Encodes a value; the arguments are the value, whether it is stored, and the known value in its place."""
 
 
 class _Form(NamedTuple):
@@ -108,7 +108,7 @@ class _Form(NamedTuple):
     is_left_out: Callable[[Any], bool] | None
     """Whether a value that is there is left out; None where none ever is."""
     absent: Callable[[], Any] | None
-    """What is written where there is no value; None where nothing is."""
+    """Makes the value of an absent field; None if it is omitted."""
 
 
 def _rows(struct: Struct, obj: Mapping[str, Any]) -> Iterable[_Form]:
@@ -196,8 +196,7 @@ def _written_members(value: dict[str, Any], write: Write, stored: bool, known: A
     }
 
 
-def _written_schema(value: Any, stored: bool, known: Any) -> Any:
-    del known
+def _written_schema(value: Any, stored: bool, _known: Any) -> Any:
     if isinstance(value, list):
         return [_written_as(item, schema_or_text(item), stored=stored) for item in value]
     return _written_as(value, schema_props(), stored=stored) if isinstance(value, dict) else value

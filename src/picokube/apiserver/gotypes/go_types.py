@@ -69,7 +69,7 @@ class Field:
 
 
 class Struct:
-    """A struct, by name. Its fields are read when they are first asked for."""
+    """A struct, by name. Its fields are read on first use."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -92,7 +92,7 @@ class Struct:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Where each field stands when the struct is written."""
+        """The position of each field when the struct is encoded."""
         return {name: place for place, name in enumerate(self.fields)}
 
     @cached_property

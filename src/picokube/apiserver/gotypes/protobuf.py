@@ -1,7 +1,7 @@
 """Bodies in Kubernetes' protobuf: a magic number and a runtime.Unknown, as kubectl create and Helm send them.
 
 Field numbers come from the tags of the Go types (data/structs.json). Only decodes; answers are JSON, which every client
-accepts. What is sent is not trusted: lengths, depth and size are bounded, and anything unreadable is a bad request.
+accepts. Input is not trusted: lengths, depth and size are bounded, and anything unreadable is a bad request.
 """
 
 import base64

@@ -68,7 +68,7 @@ def _binary(number: Decimal) -> str:
 
 
 def _decimal(number: Decimal) -> str:
-    """Nothing is smaller than a nano; what is left over is rounded up, away from zero."""
+    """The smallest unit is nano; the rest is rounded away from zero."""
     nanos = _round_away(number.scaleb(9))
     if nanos == 0:
         return "0"

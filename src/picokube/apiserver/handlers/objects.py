@@ -37,11 +37,11 @@ from picokube.schema import ErrorType, FieldError
 MAX_DIGITS = 20
 
 
-async def get(serving: ServerContext, resource: ResourceType, target: Target, request: Request) -> Answer:
+async def get(context: ServerContext, resource: ResourceType, target: Target, request: Request) -> Answer:
     """The newest committed state; every read here is consistent, so resourceVersion only needs to be a number."""
-    check_revision(serving, request)
+    check_revision(context, request)
     name = target.name or ""
-    stored = serving.store.get(key_of(resource, target.namespace, name))
+    stored = context.store.get(key_of(resource, target.namespace, name))
     if stored is None:
         raise errors.not_found(resource.plural, resource.group, name)
     shown = chosen(request)
@@ -50,14 +50,14 @@ async def get(serving: ServerContext, resource: ResourceType, target: Target, re
     )
 
 
-def check_revision(serving: ServerContext, request: Request) -> None:
+def check_revision(context: ServerContext, request: Request) -> None:
     version = request.parameter("resourceVersion")
     if not version:
         return
     if not is_version(version):
         raise errors.internal(invalid_version(version))
-    if int(version) > serving.store.revision:
-        raise too_large_version(serving, int(version))
+    if int(version) > context.store.revision:
+        raise too_large_version(context, int(version))
 
 
 def is_version(text: str) -> bool:
@@ -71,12 +71,12 @@ def invalid_version(version: str) -> str:
     )
 
 
-def too_large_version(serving: ServerContext, asked: int) -> errors.ApiError:
+def too_large_version(context: ServerContext, asked: int) -> errors.ApiError:
     """A revision that lies ahead."""
     return errors.ApiError(
         504,
         "Timeout",
-        f"Timeout: Too large resource version: {asked}, current: {serving.store.revision}",
+        f"Timeout: Too large resource version: {asked}, current: {context.store.revision}",
         details={
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             "retryAfterSeconds": 1,
@@ -97,18 +97,18 @@ _TOO_OLD = (
 
 
 async def list_objects(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
     """Objects in key order. A page is followed by a token that names its revision and its last key."""
     _check_options(request)
     selection = selection_of(request, resource)
     page = _page(request)
-    snapshot = _snapshot(serving, resource, target.namespace, request, page)
+    snapshot = _snapshot(context, resource, target.namespace, request, page)
     found = [item for item in snapshot.objects if page.follows(item) and selection.matches(item)]
     meta: JsonObject = {"resourceVersion": str(snapshot.revision)}
     limit = page.limit
     if limit and len(found) > limit:
-        meta["continue"] = _continue_token(snapshot.revision, found[limit - 1])
+        meta["continue"] = _token_after(snapshot.revision, found[limit - 1].key[1:])
         if selection.is_everything:
             meta["remainingItemCount"] = len(found) - limit
         found = found[:limit]
@@ -170,10 +170,6 @@ def _not_json(text: bytes) -> str:
     return f"invalid character '{shown}' looking for beginning of value"
 
 
-def _continue_token(revision: int, last: Stored) -> str:
-    return _token_after(revision, (last.key.namespace, last.key.name))
-
-
 def _token_after(revision: int, last: tuple[str, str] | None) -> str:
     namespace, name = last or ("", "")
     start = f"{namespace}/{name}\0"
@@ -182,29 +178,29 @@ def _token_after(revision: int, last: tuple[str, str] | None) -> str:
 
 
 def _snapshot(
-    serving: ServerContext, resource: ResourceType, namespace: str | None, request: Request, page: _Page
+    context: ServerContext, resource: ResourceType, namespace: str | None, request: Request, page: _Page
 ) -> Snapshot:
-    """The newest state; an older one for the next page of a list, or where resourceVersionMatch=Exact asks for it."""
+    """The newest state; an older one for the next page of a list, or for resourceVersionMatch=Exact."""
     stored_as = resource.stored_as or resource.qualified
-    revision = page.revision if page.revision is not None else _exact_revision(serving, request, page)
+    revision = page.revision if page.revision is not None else _exact_revision(context, request, page)
     if revision is None or revision == LATEST:
-        return upgraded_snapshot(resource, serving.store.list(stored_as, namespace))
+        return upgraded_snapshot(resource, context.store.list(stored_as, namespace))
     try:
-        return upgraded_snapshot(resource, serving.store.list_at(stored_as, namespace, revision))
+        return upgraded_snapshot(resource, context.store.list_at(stored_as, namespace, revision))
     except Compacted as error:
         if page.revision is not None:
             raise errors.Expired(_TOO_OLD, metadata={"continue": _token_after(LATEST, page.after)}) from error
         raise errors.Expired("The resourceVersion for the provided list is too old.") from error
 
 
-def _exact_revision(serving: ServerContext, request: Request, page: _Page) -> int | None:
+def _exact_revision(context: ServerContext, request: Request, page: _Page) -> int | None:
     version = request.parameter("resourceVersion") or ""
     match = request.parameter("resourceVersionMatch") or ""
     if version and not is_version(version):
         raise errors.bad_request(f"invalid resource version: {invalid_version(version)}")
     asked = int(version or 0)
-    if asked > serving.store.revision:
-        raise too_large_version(serving, asked)
+    if asked > context.store.revision:
+        raise too_large_version(context, asked)
     exact = match == "Exact" or (page.limit and asked and not match)
     return asked if exact and asked else None
 
@@ -231,34 +227,34 @@ def _check_options(request: Request) -> None:
 
 
 def matching(
-    serving: ServerContext, resource: ResourceType, namespace: str | None, selection: Selection
+    context: ServerContext, resource: ResourceType, namespace: str | None, selection: Selection
 ) -> Snapshot:
     """The newest objects that a selection means."""
     snapshot = upgraded_snapshot(
-        resource, serving.store.list(resource.stored_as or resource.qualified, namespace)
+        resource, context.store.list(resource.stored_as or resource.qualified, namespace)
     )
     return Snapshot(snapshot.revision, [item for item in snapshot.objects if selection.matches(item)])
 
 
 async def create_object(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
     """A new object, answered with 201 once it is durable."""
     options = write_options(request)
     if resource.namespaced and target.namespace is None:
         raise errors.bad_request("an empty namespace may not be set during creation")
-    found = await decode_request(serving, resource, target, request, options)
+    found = await decode_request(context, resource, target, request, options)
     if resource.review is not None:
-        answer = _review(serving, resource, found.object, request.user, options)
+        answer = _review(context, resource, found.object, request.user, options)
         return object_answer(request, resource, answer, status=201, warnings=found.warnings)
     with also_warning(found.warnings):
-        written = await create(serving, resource, target.namespace, found.object, options)
+        written = await create(context, resource, target.namespace, found.object, options)
     warnings = [*found.warnings, *(written.warnings or ())]
     return object_answer(request, resource, written.object, data=written.data, status=201, warnings=warnings)
 
 
 def _review(
-    serving: ServerContext, resource: ResourceType, asked: JsonObject, user: User, options: WriteOptions
+    context: ServerContext, resource: ResourceType, asked: JsonObject, user: User, options: WriteOptions
 ) -> JsonObject:
     """A question and its answer; neither is stored."""
     if resource.review is None:
@@ -267,29 +263,29 @@ def _review(
     resource.strategy.complete(asked)
     asked.pop("status", None)
     owned = managed_after_write(
-        resource, None, asked, manager=options.manager, subresource="", now=serving.now()
+        resource, None, asked, manager=options.manager, subresource="", now=context.now()
     )
     meta = asked["metadata"] | ({"managedFields": owned} if owned else {})
-    return resource.review(asked | {"metadata": meta | {"creationTimestamp": serving.now()}}, user)
+    return resource.review(asked | {"metadata": meta | {"creationTimestamp": context.now()}}, user)
 
 
 async def update_object(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
-    """Replace what is stored; a stated resourceVersion must be the stored one."""
+    """Replace the stored object; a given resourceVersion must be the stored one."""
     options = write_options(request, kind="UpdateOptions")
-    found = await decode_request(serving, resource, target, request, options, any_kind=True)
+    found = await decode_request(context, resource, target, request, options, any_kind=True)
     check_name_matches(target, found.object)
     version = found.object["metadata"].get("resourceVersion")
     version = None if version == "0" else version
     check_numeric_version(version)
     key = key_of(resource, target.namespace, target.name or "")
-    if serving.store.get(key) is None and resource.create_on_update:
+    if context.store.get(key) is None and resource.create_on_update:
         if not options.dry_run:
             found.object["metadata"].pop("resourceVersion", None)
-        written = await create(serving, resource, target.namespace, found.object, options)
+        written = await create(context, resource, target.namespace, found.object, options)
         return object_answer(request, resource, written.object, status=201, warnings=found.warnings)
-    if not version and not resource.unconditional_update and serving.store.get(key) is not None:
+    if not version and not resource.unconditional_update and context.store.get(key) is not None:
         problem = FieldError(
             type=ErrorType.INVALID,
             field="metadata.resourceVersion",
@@ -298,13 +294,12 @@ async def update_object(
         )
         raise errors.invalid(resource.plural, resource.group, target.name or "", [problem])
 
-    def replacement(old: JsonObject) -> tuple[JsonObject, bool]:
-        del old
+    def replacement(_old: JsonObject) -> tuple[JsonObject, bool]:
         return found.object, False
 
     with also_warning(found.warnings):
         written = await update(
-            serving,
+            context,
             resource,
             key,
             replacement,
@@ -318,7 +313,7 @@ async def update_object(
 
 
 RETURNS_OBJECT = frozenset({"pods", "serviceaccounts", "persistentvolumeclaims", "resourcequotas"})
-"""Kinds whose deletion is answered with the object instead of a Status."""
+"""Kinds whose deletion returns the object instead of a Status."""
 ORPHAN_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -326,15 +321,15 @@ ORPHAN_WARNING = (
 
 
 async def delete_object(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
-    """Gone at once, or marked and held by finalizers or a grace period."""
-    options = _delete_options(serving, request)
+    """Delete an object, or mark it if finalizers or a grace period delay the deletion."""
+    options = _delete_options(context, request)
     warnings: list[str] = []
     if resource.orphans_by_default and options.propagation is None:
         options = replace(options, propagation="Orphan")
         warnings.append(ORPHAN_WARNING)
-    done = await delete(serving, resource, key_of(resource, target.namespace, target.name or ""), options)
+    done = await delete(context, resource, key_of(resource, target.namespace, target.name or ""), options)
     if not done.gone or (resource.plural in RETURNS_OBJECT and not resource.group):
         return object_answer(request, resource, done.object, warnings=warnings)
     return json_response(_success_status(resource, done.object), headers=warning_headers(warnings))
@@ -349,15 +344,15 @@ def _success_status(resource: ResourceType, obj: JsonObject) -> JsonObject:
 
 
 async def delete_collection(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
-    """Everything that the selectors mean, one by one; answered with what was there."""
-    options = _delete_options(serving, request)
+    """Delete all matching objects one by one; returns the objects."""
+    options = _delete_options(context, request)
     selection = selection_of(request, resource)
-    snapshot = matching(serving, resource, target.namespace, selection)
+    snapshot = matching(context, resource, target.namespace, selection)
     for stored in snapshot.objects:
         try:
-            await delete(serving, resource, stored.key, options)
+            await delete(context, resource, stored.key, options)
         except errors.ApiError as error:
             if error.reason != "NotFound":
                 raise
@@ -377,11 +372,11 @@ def _check_kind(document: JsonObject) -> None:
         )
 
 
-def _delete_options(serving: ServerContext, request: Request) -> DeleteOptions:
+def _delete_options(context: ServerContext, request: Request) -> DeleteOptions:
     document: JsonObject = {}
     if request.body:
-        if media_type(request) == PROTOBUF and serving.protobuf is not None:
-            document = serving.protobuf(request.body)
+        if media_type(request) == PROTOBUF and context.protobuf is not None:
+            document = context.protobuf(request.body)
         else:
             found = read_json(request.body)
             if not isinstance(found, dict):

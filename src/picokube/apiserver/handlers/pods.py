@@ -75,7 +75,7 @@ class LogReader:
         return self._left is not None and self._left <= 0
 
     def read(self) -> bytes:
-        """What was written since the last call, whole lines only."""
+        """The lines written since the last call; an incomplete last line is kept for the next one."""
         if not self._path.exists():
             return b""
         with self._path.open("rb") as file:
@@ -132,14 +132,14 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 def log_handler(directory: Path) -> Callable[[ServerContext, ResourceType, Target, Request], Any]:
     """The handler for logs that are kept in this directory."""
 
-    async def log(serving: ServerContext, resource: ResourceType, target: Target, request: Request) -> Answer:
+    async def log(context: ServerContext, resource: ResourceType, target: Target, request: Request) -> Answer:
         name = target.name or ""
         key = key_of(resource, target.namespace, name)
-        stored = serving.store.get(key)
+        stored = context.store.get(key)
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, name)
         pod = orjson.loads(stored.data)
-        options = _log_options(serving, pod, request)
+        options = _log_options(context, pod, request)
         path = log_path(directory, stored.uid, options.container, previous=options.previous)
         exists = path.exists()
         if not exists and not pod["spec"].get("nodeName"):
@@ -148,12 +148,12 @@ def log_handler(directory: Path) -> Callable[[ServerContext, ResourceType, Targe
         reader = LogReader(path, options)
         if not options.follow:
             return Response(body=reader.read(), content_type="text/plain")
-        return Stream(chunks=_followed(serving, key, stored.uid, options, reader), content_type="text/plain")
+        return Stream(chunks=_followed(context, key, stored.uid, options, reader), content_type="text/plain")
 
     return log
 
 
-def _log_options(serving: ServerContext, pod: JsonObject, request: Request) -> LogOptions:
+def _log_options(context: ServerContext, pod: JsonObject, request: Request) -> LogOptions:
     tail_lines, limit_bytes = (
         _integer_parameter(request, "tailLines"),
         _integer_parameter(request, "limitBytes"),
@@ -171,7 +171,7 @@ def _log_options(serving: ServerContext, pod: JsonObject, request: Request) -> L
     if problems:
         raise errors.invalid("PodLogOptions", "", pod["metadata"]["name"], problems)
     if seconds is not None:
-        moment = serving.clock() - timedelta(seconds=min(seconds, MAX_DURATION_SECONDS))
+        moment = context.clock() - timedelta(seconds=min(seconds, MAX_DURATION_SECONDS))
     return LogOptions(
         container=_requested_container(pod, request.parameter("container")),
         follow=request.flag("follow"),
@@ -254,10 +254,10 @@ def _container_state(pod: JsonObject, container: str) -> JsonObject:
 
 
 async def _followed(
-    serving: ServerContext, key: Key, uid: str, options: LogOptions, reader: LogReader
+    context: ServerContext, key: Key, uid: str, options: LogOptions, reader: LogReader
 ) -> AsyncIterator[bytes]:
     while True:
-        stored = serving.store.get(key)
+        stored = context.store.get(key)
         over = stored is None or stored.uid != uid
         if stored is not None and not over:
             over = "terminated" in _container_state(orjson.loads(stored.data), options.container)
@@ -279,11 +279,11 @@ _EVICTED: Final = {
 
 
 async def bind_pod(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
     """A pod has one node, and keeps it."""
     options = write_options(request)
-    binding = await _body(serving, _type("", "Binding", "core/v1.Binding"), target, request)
+    binding = await _body(context, _type("", "Binding", "core/v1.Binding"), target, request)
     node = _node(binding)
     bound: JsonObject | None = None
 
@@ -293,35 +293,35 @@ async def bind_pod(
             raise errors.not_found(resource.plural, resource.group, target.name or "")
         pod = orjson.loads(stored.data)
         _check_free(pod, binding["metadata"])
-        _assign(pod, node, binding["metadata"], serving.now())
+        _assign(pod, node, binding["metadata"], context.now())
         if options.dry_run:
             return None
         bound = pod
         return put_decision(pod)
 
-    await serving.store.change(key_of(resource, target.namespace, target.name or ""), change)
+    await context.store.change(key_of(resource, target.namespace, target.name or ""), change)
     if bound is not None:
-        serving.tell(resource, bound)
+        context.notify(resource, bound)
     return json_response(_DONE, status=201)
 
 
 async def evict_pod(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
-    """Deleted with its grace. Budgets are stored, and nobody here counts disruptions: they hold no pod."""
+    """Delete a pod with its grace period. Budgets are stored only: they never delay an eviction."""
     options = write_options(request)
-    eviction = await _body(serving, _type("policy", "Eviction", "policy/v1.Eviction"), target, request)
+    eviction = await _body(context, _type("policy", "Eviction", "policy/v1.Eviction"), target, request)
     found = delete_options(eviction.get("deleteOptions") or {})
     wanted = replace(found, dry_run=found.dry_run or options.dry_run)
     key = key_of(resource, target.namespace, target.name or "")
     if not wanted.dry_run:
-        await _announce(serving, resource, key, wanted)
-    await delete(serving, resource, key, wanted)
+        await _announce(context, resource, key, wanted)
+    await delete(context, resource, key, wanted)
     return json_response(_DONE, status=201)
 
 
-async def _announce(serving: ServerContext, resource: ResourceType, key: Key, options: DeleteOptions) -> None:
-    """The pod says why it goes, for as long as it is still there."""
+async def _announce(context: ServerContext, resource: ResourceType, key: Key, options: DeleteOptions) -> None:
+    """Add the DisruptionTarget condition to the pod."""
     reported: JsonObject | None = None
 
     def change(stored: Stored | None) -> Put | None:
@@ -332,17 +332,17 @@ async def _announce(serving: ServerContext, resource: ResourceType, key: Key, op
         check_preconditions(resource, pod, options)
         if pod["metadata"].get("deletionTimestamp"):
             return None
-        _set_condition(pod, _EVICTED, serving.now())
+        _set_condition(pod, _EVICTED, context.now())
         reported = pod
         return put_decision(pod)
 
-    await serving.store.change(key, change)
+    await context.store.change(key, change)
     if reported is not None:
-        serving.tell(resource, reported)
+        context.notify(resource, reported)
 
 
-async def _body(serving: ServerContext, kind: ResourceType, target: Target, request: Request) -> JsonObject:
-    found = (await decode_request(serving, kind, target, request, write_options(request))).object
+async def _body(context: ServerContext, kind: ResourceType, target: Target, request: Request) -> JsonObject:
+    found = (await decode_request(context, kind, target, request, write_options(request))).object
     if found["metadata"].get("name") != target.name:
         raise errors.bad_request(f"name in URL does not match name in {kind.kind} object")
     return found

@@ -18,7 +18,7 @@ from picokube.apiserver.apply.managed_fields import (
     managed_fields_of,
     read_managers,
 )
-from picokube.apiserver.handlers.patch import APPLY_PATCH, CUSTOM_TYPES, STRATEGIC
+from picokube.apiserver.handlers.patch import APPLY_PATCH, CUSTOM_TYPES
 from picokube.apiserver.kinds.builtin_data import LazySchema
 from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.kinds.scaling import ScalePaths, WrongValue, scale_of, steps, with_replicas
@@ -28,11 +28,9 @@ from picokube.apiserver.objects.admission import (
     check_name_matches,
     check_namespace_matches,
     decode_request,
+    patch_reader,
     patched_object,
     read_apply_configuration,
-    read_json_patch,
-    read_merge_patch,
-    read_strategic_patch,
 )
 from picokube.apiserver.objects.context import ServerContext, key_of
 from picokube.apiserver.objects.object_store import update
@@ -69,7 +67,7 @@ def to_scale(entries: list[JsonObject], mappings: Mappings) -> list[JsonObject]:
 def to_parent(
     entries: list[JsonObject], of_scale: list[JsonObject], mappings: Mappings, api_version: str
 ) -> list[JsonObject]:
-    """The managers of the object after its scale was managed_fields_of: who lost the replicas there loses them here.
+    """The managers of the object after its scale was written: managers that lost the replicas there lose them here.
 
     A manager that is new by its scale has no time, as in a real server.
     """
@@ -115,7 +113,7 @@ def _has(fields: FieldSet, path: str) -> bool:
 
 
 UNSET = -(2**31)
-"""Stands for replicas that nobody stated yet."""
+"""Placeholder for replicas that are not set."""
 SCALE = ResourceType(
     group="autoscaling",
     version="v1",
@@ -131,10 +129,10 @@ Change = Callable[[JsonObject], tuple[JsonObject, list[JsonObject]]]
 
 
 async def get_scale(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
     name = target.name or ""
-    stored = serving.store.get(key_of(resource, target.namespace, name))
+    stored = context.store.get(key_of(resource, target.namespace, name))
     if stored is None:
         raise errors.not_found(resource.plural, resource.group, name)
     paths = _paths(resource)
@@ -145,59 +143,52 @@ async def get_scale(
 
 
 async def update_scale(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
     options = write_options(request, kind="UpdateOptions")
     kind = replace(SCALE, namespaced=resource.namespaced)
-    found = await decode_request(serving, kind, target, request, options)
+    found = await decode_request(context, kind, target, request, options)
     check_name_matches(target, found.object)
 
     def change(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-        return found.object, _managed(serving, old, found.object, options)
+        return found.object, _managed(context, old, found.object, options)
 
-    return await _scaled(serving, resource, target, request, options, change, found.warnings)
+    return await _scaled(context, resource, target, request, options, change, found.warnings)
 
 
 async def patch_scale(
-    serving: ServerContext, resource: ResourceType, target: Target, request: Request
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
 ) -> Answer:
     options = write_options(request, kind="PatchOptions")
     kind = replace(SCALE, namespaced=resource.namespaced)
-    media = media_type(request)
-    if media not in CUSTOM_TYPES and (media != STRATEGIC or resource.is_custom):
-        raise errors.unsupported_media_type(CUSTOM_TYPES)
     warnings: list[str] = []
-    if media == APPLY_PATCH:
+    if media_type(request) == APPLY_PATCH:
         configured = partial(read_apply_configuration, kind, target, request, options)
         config, warnings = await evaluated(configured, size=options.size)
 
         def change(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-            merged = apply_configuration(serving, kind, old, config, options, "scale")
+            merged = apply_configuration(context, kind, old, config, options, "scale")
             return kind.strategy.decode(merged)[0], merged["metadata"].get("managedFields") or []
 
-        return await _scaled(serving, resource, target, request, options, change, warnings)
-    match media:
-        case "application/merge-patch+json":
-            read_managers = partial(read_merge_patch, request)
-        case "application/strategic-merge-patch+json":
-            read_managers = partial(read_strategic_patch, request, kind)
-        case _:
-            read_managers = partial(read_json_patch, request)
-    patch = await evaluated(read_managers, size=options.size)
+        return await _scaled(context, resource, target, request, options, change, warnings)
+    read = patch_reader(replace(kind, is_custom=resource.is_custom), request)
+    if read is None:
+        raise errors.unsupported_media_type(CUSTOM_TYPES)
+    patch = await evaluated(read, size=options.size)
 
     def patched(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
         warnings.clear()
-        scale, reported = patched_object(serving, kind, patch, orjson.loads(orjson.dumps(old)), options)
+        scale, reported = patched_object(context, kind, patch, orjson.loads(orjson.dumps(old)), options)
         warnings.extend(reported)
         check_name_matches(target, scale)
         check_namespace_matches(kind, target, scale)
-        return scale, _managed(serving, old, scale, options)
+        return scale, _managed(context, old, scale, options)
 
-    return await _scaled(serving, resource, target, request, options, patched, warnings)
+    return await _scaled(context, resource, target, request, options, patched, warnings)
 
 
 async def _scaled(
-    serving: ServerContext,
+    context: ServerContext,
     resource: ResourceType,
     target: Target,
     request: Request,
@@ -206,7 +197,7 @@ async def _scaled(
     warnings: list[str],
 ) -> Answer:
     paths = _paths(resource)
-    mappings = _mappings(serving, resource)
+    mappings = _mappings(context, resource)
 
     def mutation(obj: JsonObject) -> tuple[JsonObject, bool]:
         old, is_stated = _scale(paths, obj)
@@ -230,19 +221,19 @@ async def _scaled(
         return obj, True
 
     key = key_of(resource, target.namespace, target.name or "")
-    managed_fields_of = await update(
-        serving, resource, key, mutation, options, subresource="scale", is_replacement=True
+    written = await update(
+        context, resource, key, mutation, options, subresource="scale", is_replacement=True
     )
-    reported = [*warnings, *(managed_fields_of.warnings or ())]
-    return object_answer(request, SCALE, _scale(paths, managed_fields_of.object)[0], warnings=reported)
+    reported = [*warnings, *(written.warnings or ())]
+    return object_answer(request, SCALE, _scale(paths, written.object)[0], warnings=reported)
 
 
 def _managed(
-    serving: ServerContext, old: JsonObject, new: JsonObject, options: WriteOptions
+    context: ServerContext, old: JsonObject, new: JsonObject, options: WriteOptions
 ) -> list[JsonObject]:
     new = new | {"metadata": {**new["metadata"], "managedFields": old["metadata"]["managedFields"]}}
     return managed_after_write(
-        SCALE, old, new, manager=options.manager, subresource="scale", now=serving.now()
+        SCALE, old, new, manager=options.manager, subresource="scale", now=context.now()
     )
 
 
@@ -261,13 +252,13 @@ def _check(resource: ResourceType, scale: JsonObject) -> None:
         raise errors.invalid("Scale", "autoscaling", scale["metadata"]["name"], problems)
 
 
-def _mappings(serving: ServerContext, resource: ResourceType) -> Mappings:
+def _mappings(context: ServerContext, resource: ResourceType) -> Mappings:
     """Where each version of the kind keeps its replicas."""
     if not resource.is_custom:
         return {resource.api_version: _paths(resource).spec}
     return {
         item.api_version: item.scale.spec if item.scale else None
-        for item in serving.registry
+        for item in context.registry
         if item.stored_as == resource.stored_as and item.is_custom
     }
 

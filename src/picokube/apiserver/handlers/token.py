@@ -53,22 +53,22 @@ def token_handler(accounts: AccountTokens) -> Handler:
     """The handler for tokens that these accounts are known by."""
 
     async def create_token(
-        serving: ServerContext, resource: ResourceType, target: Target, request: Request
+        context: ServerContext, resource: ResourceType, target: Target, request: Request
     ) -> Answer:
         options = write_options(request)
-        found = await decode_request(serving, token_request(), target, request, options)
+        found = await decode_request(context, token_request(), target, request, options)
         asked = found.object
-        account = _account(serving, resource, target, asked)
+        account = _account(context, resource, target, asked)
         token_request().strategy.complete(asked)
         asked.pop("status", None)
         owned = managed_after_write(
-            token_request(), None, asked, manager=options.manager, subresource="token", now=serving.now()
+            token_request(), None, asked, manager=options.manager, subresource="token", now=context.now()
         )
         spec = asked["spec"]
         if not spec.get("audiences"):
             spec["audiences"] = [AUDIENCE]
         _check_seconds(spec["expirationSeconds"])
-        bound = _bound(serving, account, spec.get("boundObjectRef"))
+        bound = _bound(context, account, spec.get("boundObjectRef"))
         token = accounts.issued(
             TokenClaims(
                 account=account,
@@ -78,24 +78,24 @@ def token_handler(accounts: AccountTokens) -> Handler:
             )
         )
         meta = {name: account["metadata"][name] for name in ("name", "namespace", "uid")}
-        asked["metadata"] |= meta | {"creationTimestamp": serving.now()}
+        asked["metadata"] |= meta | {"creationTimestamp": context.now()}
         if owned:
             asked["metadata"]["managedFields"] = owned
         asked["status"] = {
             "token": token,
-            "expirationTimestamp": serving.after(spec["expirationSeconds"]),
+            "expirationTimestamp": context.after(spec["expirationSeconds"]),
         }
         return object_answer(request, token_request(), asked, status=201, warnings=found.warnings)
 
     return create_token
 
 
-def _account(serving: ServerContext, resource: ResourceType, target: Target, asked: JsonObject) -> JsonObject:
+def _account(context: ServerContext, resource: ResourceType, target: Target, asked: JsonObject) -> JsonObject:
     name, meta = target.name or "", asked["metadata"]
     if meta.get("name") not in (None, "", name):
         problem = invalid("metadata.name", meta["name"], "must match the service account name if specified")
         raise errors.invalid("TokenRequest", GROUP, name, [problem])
-    stored = serving.store.get(key_of(resource, target.namespace, name))
+    stored = context.store.get(key_of(resource, target.namespace, name))
     if stored is None:
         raise errors.not_found(resource.plural, resource.group, name)
     if meta.get("uid") not in (None, "", stored.uid):
@@ -120,9 +120,9 @@ def _check_seconds(seconds: int) -> None:
 
 
 def _bound(
-    serving: ServerContext, account: JsonObject, reference: JsonObject | None
+    context: ServerContext, account: JsonObject, reference: JsonObject | None
 ) -> dict[str, JsonObject]:
-    """What the token says of the object with which it ends."""
+    """The claims about the object that the token is bound to."""
     if not reference:
         return {}
     kind, name = reference.get("kind", ""), reference.get("name", "")
@@ -132,7 +132,7 @@ def _bound(
         shown = f"{version if '/' in version else '/' + version}, Kind={kind}"
         raise errors.bad_request(f"cannot bind token to object of type {shown}")
     namespace = "" if kind == "Node" else account["metadata"]["namespace"]
-    stored = serving.store.get(Key(plural, namespace, name))
+    stored = context.store.get(Key(plural, namespace, name))
     if stored is None:
         raise errors.not_found(plural, "", name)
     if reference.get("uid") not in (None, "", stored.uid):
@@ -143,11 +143,11 @@ def _bound(
         raise errors.conflict(kind, "", name, why)
     bound: dict[str, JsonObject] = {kind.lower(): {"name": name, "uid": stored.uid}}
     if kind == "Pod":
-        bound |= _node_of(serving, account, orjson.loads(stored.data)["spec"])
+        bound |= _node_of(context, account, orjson.loads(stored.data)["spec"])
     return bound
 
 
-def _node_of(serving: ServerContext, account: JsonObject, spec: JsonObject) -> dict[str, JsonObject]:
+def _node_of(context: ServerContext, account: JsonObject, spec: JsonObject) -> dict[str, JsonObject]:
     name = account["metadata"]["name"]
     if spec.get("serviceAccountName") != name:
         raise errors.bad_request(
@@ -156,5 +156,5 @@ def _node_of(serving: ServerContext, account: JsonObject, spec: JsonObject) -> d
     node = spec.get("nodeName")
     if not node:
         return {}
-    stored = serving.store.get(Key("nodes", "", node))
+    stored = context.store.get(Key("nodes", "", node))
     return {"node": {"name": node} | ({"uid": stored.uid} if stored else {})}

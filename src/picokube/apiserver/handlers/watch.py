@@ -31,10 +31,10 @@ from picokube.schema.go_text import go_quote
 
 BOOKMARK_SECONDS = 60.0
 LAST_BOOKMARK_SECONDS = 2.0
-"""So long before its end a watch is told how far it came."""
+"""A watch gets a last bookmark this long before its end."""
 DEFAULT_SECONDS = 1800
 KIND_GONE_SECONDS = 1.0
-"""So long a watch goes on when its kind has gone, for those who are still reading how it went."""
+"""A watch continues this long after its kind is removed, so that clients receive the last events."""
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 SHARED_BYTES = 512 * 1024
 """Larger batches are made for each watcher: keeping them would cost more than making them."""
@@ -44,9 +44,9 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WatchRequest:
-    """What one watcher asked for."""
+    """The parameters of one watch."""
 
-    serving: ServerContext
+    context: ServerContext
     resource: ResourceType
     namespace: str | None
     selection: Selection
@@ -56,13 +56,13 @@ class _WatchRequest:
 
     @property
     def is_served(self) -> bool:
-        """Whether the kind is what it was: a watch of a custom kind ends with its definition, or a change of that."""
+        """Whether the kind is still served unchanged: a watch ends when the definition of a custom kind changes."""
         asked = self.resource
-        found = self.serving.registry.find(asked.group, asked.version, asked.plural)
+        found = self.context.registry.find(asked.group, asked.version, asked.plural)
         return found is not None and found.strategy is asked.strategy
 
 
-async def watch(serving: ServerContext, resource: ResourceType, target: Target, request: Request) -> Answer:
+async def watch(context: ServerContext, resource: ResourceType, target: Target, request: Request) -> Answer:
     """A stream of events, one JSON document a line."""
     selection = selection_of(request, resource)
     if target.name is not None:
@@ -77,7 +77,7 @@ async def watch(serving: ServerContext, resource: ResourceType, target: Target, 
     declined = request.parameter("sendInitialEvents") is not None and not initial
     _check_initial(request, initial=initial)
     asked = _WatchRequest(
-        serving=serving,
+        context=context,
         resource=resource,
         namespace=target.namespace,
         selection=selection,
@@ -86,13 +86,13 @@ async def watch(serving: ServerContext, resource: ResourceType, target: Target, 
         seconds=_seconds(request),
     )
     anywhere = version in ("", "0")
-    since = serving.store.revision if anywhere else int(version)
+    since = context.store.revision if anywhere else int(version)
     lines = _lines(asked, since, initial=initial or (anywhere and not declined), marked=initial)
     return Stream(chunks=lines, content_type=asked.shown.content_type)
 
 
 def _seconds(request: Request) -> float:
-    """How long the watch may last; no time at all, or less, is none that was asked for."""
+    """The duration of the watch; zero or less means the default."""
     text = request.parameter("timeoutSeconds") or "0"
     if not _INTEGER.fullmatch(text):
         raise errors.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
@@ -120,7 +120,7 @@ async def _lines(asked: _WatchRequest, since: int, *, initial: bool, marked: boo
     first = True
     if initial:
         stored_as = asked.resource.stored_as or asked.resource.qualified
-        snapshot = upgraded_snapshot(asked.resource, asked.serving.store.list(stored_as, asked.namespace))
+        snapshot = upgraded_snapshot(asked.resource, asked.context.store.list(stored_as, asked.namespace))
         since = snapshot.revision
         for chunk in _initial(asked, snapshot.objects):
             first = False
@@ -136,7 +136,7 @@ async def _lines(asked: _WatchRequest, since: int, *, initial: bool, marked: boo
 
 
 def _initial(asked: _WatchRequest, objects: Iterable[Stored]) -> Iterator[bytes]:
-    """What is there already, as if it had just been added; in pieces, for a client that reads slowly holds only one."""
+    """The current objects as ADDED events, in chunks: a slow client keeps only one in memory."""
     lines: list[bytes] = []
     size, is_first = 0, True
     for stored in objects:
@@ -170,8 +170,8 @@ async def _until(asked: _WatchRequest, since: int) -> AsyncIterator[Sequence[Eve
 
     next_bookmark = min(loop.time() + BOOKMARK_SECONDS, end - LAST_BOOKMARK_SECONDS)
     try:
-        async with aclosing(asked.serving.store.watch(stored_as, asked.namespace, since)) as events:
-            asked.serving.registry.listeners.add(end_with_kind)
+        async with aclosing(asked.context.store.watch(stored_as, asked.namespace, since)) as events:
+            asked.context.registry.listeners.add(end_with_kind)
             end_with_kind()
             while loop.time() < end:
                 try:
@@ -182,17 +182,18 @@ async def _until(asked: _WatchRequest, since: int) -> AsyncIterator[Sequence[Eve
                         batch = await anext(events)
                 except TimeoutError:
                     if loop.time() < end:
-                        # Not what is stored: some of that may still wait to be told.
+                        # The revision that was delivered: newer events may still be queued.
                         yield _bookmark(asked, events.revision)
                         next_bookmark = loop.time() + BOOKMARK_SECONDS
                 else:
                     yield batch
     except Compacted as error:
-        yield _error_line(errors.Expired(f"too old resource version: {error.asked} ({error.floor})"))
+        expired = errors.Expired(f"too old resource version: {error.asked} ({error.floor})")
+        yield _line("ERROR", orjson.dumps(expired.status()))
     except (StopAsyncIteration, TooSlow):
         return
     finally:
-        asked.serving.registry.listeners.discard(end_with_kind)
+        asked.context.registry.listeners.discard(end_with_kind)
 
 
 def _chunk(asked: _WatchRequest, events: Sequence[Event], *, first: bool) -> bytes:
@@ -218,7 +219,7 @@ def _chunk(asked: _WatchRequest, events: Sequence[Event], *, first: bool) -> byt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Batch:
-    """Events that everybody who watches a whole resource is told at once: the same if they begin and end the same."""
+    """Events for all watchers of a whole resource; batches with equal first and last events are equal."""
 
     kind: int
     namespace: str | None
@@ -236,7 +237,7 @@ def _chunk_of(batch: _Batch) -> bytes:
 
 @lru_cache(maxsize=8)
 def _shared_chunk(batch: _Batch) -> bytes:
-    """Made once for as long as it is told."""
+    """The chunk of a batch, encoded once for all watchers."""
     return _chunk_of(batch)
 
 
@@ -289,7 +290,3 @@ def _bookmark(asked: _WatchRequest, revision: int, *, initial_end: bool = False)
     }
     data = orjson.dumps(obj)
     return _line("BOOKMARK", asked.shown.event(asked.resource, data, first=False))
-
-
-def _error_line(error: errors.ApiError) -> bytes:
-    return _line("ERROR", orjson.dumps(error.status()))

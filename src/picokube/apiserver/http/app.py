@@ -1,4 +1,4 @@
-"""The ASGI face of the server: bytes in, bytes out. Knows HTTP; what is answered, the dispatcher decides."""
+"""The ASGI application: reads requests and sends responses. The dispatcher decides what to answer."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -17,13 +17,13 @@ from picokube.apiserver.storage.store import ChangeFailed, DiskFull
 MAX_BODY_BYTES = 3 * 1024 * 1024
 MAX_CHUNK_BYTES = 128 * 1024
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
-"""Of bodies larger than a chunk, in all requests together."""
+"""Limit of unsent bytes of large bodies, over all requests."""
 REQUEST_SECONDS = 60.0
 """From the first byte of a request to its answer, or to the first byte of one that streams."""
 LAST_CHUNK_SECONDS = 0.5
-"""So long a client may take to make room for the end of a stream."""
+"""A client has this long to accept the end of a stream."""
 REPEATED_HEADERS = "impersonate-"
-"""Headers that may come more than once; of others the last one counts."""
+"""Prefix of headers that may be repeated; of others the last one counts."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -40,7 +40,7 @@ class Application:
         self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def end_streams(self) -> None:
-        """Answers that would go on end as if they were complete; those that begin later, at once."""
+        """End all streams as if they were complete; later ones end at once."""
         if not self._end.done():
             self._end.set_result(None)
 
@@ -73,7 +73,7 @@ class Application:
             await self._send(answer, send)
 
     async def _send(self, answer: Response, send: Send) -> None:
-        """A large body goes out in pieces as the client reads; too many of them at once are refused."""
+        """Send a response. Large bodies are sent in pieces as the client reads; too many at once are refused."""
         size = len(answer.body)
         if size > MAX_CHUNK_BYTES and self._unsent and self._unsent + size > MAX_UNSENT_BYTES:
             answer = refusal(errors.too_many_requests("the server is sending as much as it can at once"))
@@ -121,7 +121,7 @@ def _request(scope: Scope, body: bytes) -> Request:
 
 @memoized(256)
 def _parameters(query: bytes) -> Mapping[str, Sequence[str]]:
-    """Nobody changes them; a client asks the same way most times."""
+    """The parameters of a query, cached and never mutated: clients repeat their queries."""
     return parse_qs(query.decode("latin-1"), keep_blank_values=True, errors="replace")
 
 
@@ -136,7 +136,7 @@ def _head(answer: Answer, *, length: int | None) -> MutableMapping[str, Any]:
 
 
 async def _stream(answer: Stream, receive: Receive, send: Send, end: asyncio.Future[None]) -> None:
-    """Send chunks as they come, until they end, the client goes away or the server does."""
+    """Send chunks as they come, until they end, the client disconnects or the server stops."""
     await send(_head(answer, length=None))
     await send({"type": "http.response.body", "body": b"", "more_body": True})
     sending = asyncio.create_task(_send_all(answer.chunks, send), name="stream")
@@ -176,6 +176,6 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 
 async def _client_disconnected(receive: Receive) -> None:
-    """Until the client has gone."""
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

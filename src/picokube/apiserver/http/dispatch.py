@@ -68,7 +68,7 @@ def _report(request: Request, checks: tuple[str, ...]) -> str:
 
 Handler = Callable[[ServerContext, ResourceType, Target, Request], Awaitable[Answer]]
 Subresources = dict[tuple[str, str], dict[str, Handler]]
-"""(resource as stored, subresource) to its verbs, for what is not an object's own state: logs, reviews."""
+"""Handlers of subresources that are not part of an object, by (resource, subresource) and method."""
 
 _COLLECTION: dict[str, tuple[str, Handler]] = {
     "GET": ("list", list_objects),
@@ -91,22 +91,22 @@ OF_OBJECT = frozenset({"status", "finalize", "scale"})
 
 
 class Dispatcher:
-    """Answers every request; what goes wrong is answered, too."""
+    """Answers every request; errors become responses, too."""
 
     def __init__(
         self,
-        serving: ServerContext,
+        context: ServerContext,
         authenticator: Authenticator,
         authorizer: Authorizer,
         subresources: Subresources | None = None,
     ) -> None:
-        self._serving = serving
+        self._context = context
         self._authenticator = authenticator
         self._authorizer = authorizer
         self._subresources = subresources or {}
-        self._discovery = Discovery(serving.registry)
-        self._openapi = OpenApi(serving.registry)
-        self._openapi_v2 = OpenApiV2(serving.registry)
+        self._discovery = Discovery(context.registry)
+        self._openapi = OpenApi(context.registry)
+        self._openapi_v2 = OpenApiV2(context.registry)
 
     async def answer(self, request: Request) -> Answer:
         try:
@@ -137,7 +137,7 @@ class Dispatcher:
         return in_accepted_form(request, found)
 
     async def _resource(self, target: Target, request: Request) -> Answer:
-        resource = self._serving.registry.find(target.group, target.version, target.resource)
+        resource = self._context.registry.find(target.group, target.version, target.resource)
         self._authorizer.check_resource(request, target)
         if resource is None:
             raise self._unknown(request.path)
@@ -154,23 +154,23 @@ class Dispatcher:
             self._authorizer.check_resource(request, target, verb="create")
         warned = warning_headers([resource.deprecation] if resource.deprecation else ())
         try:
-            answer = await handler(self._serving, resource, target, request)
+            answer = await handler(self._context, resource, target, request)
         except errors.ApiError as error:
             error.headers = (*warned, *error.headers)
             raise
-        settle = self._serving.settling.get(resource.qualified)
+        settle = self._context.after_write.get(resource.qualified)
         if settle is not None and request.method not in ("GET", "DELETE"):
             await settle()
         return replace(answer, headers=(*warned, *answer.headers)) if warned else answer
 
     def _would_create(self, resource: ResourceType, target: Target, request: Request) -> bool:
-        """An update and an apply of what is not there may create it, which is another verb."""
+        """Whether an update or apply creates the object, which needs the right to create."""
         is_apply = request.method == "PATCH" and media_type(request) == APPLY_PATCH
         if not is_apply and (request.method != "PUT" or not resource.create_on_update):
             return False
         if target.name is None or target.subresource:
             return False
-        return self._serving.store.get(key_of(resource, target.namespace, target.name)) is None
+        return self._context.store.get(key_of(resource, target.namespace, target.name)) is None
 
     def _check_scope(self, resource: ResourceType, target: Target, request: Request) -> None:
         """Namespaced kinds are read over all namespaces, and otherwise addressed within one; others never are."""
@@ -224,7 +224,7 @@ class Dispatcher:
         """Within the groups that the server itself has, a Status; elsewhere the plain text of the mux."""
         parts = [part for part in path.split("/") if part]
         group = "" if parts[:1] == ["api"] else parts[1] if len(parts) > 1 and parts[0] == "apis" else None
-        registry = self._serving.registry
+        registry = self._context.registry
         if (
             group is not None
             and len(parts) > 1
@@ -258,7 +258,7 @@ def _as_watch(request: Request) -> Request:
 
 
 class PlainNotFound(errors.ApiError):
-    """A path that nobody serves: plain text, as the mux of kube-apiserver answers."""
+    """A path that is not served: plain text, as the mux of kube-apiserver answers."""
 
     def __init__(self) -> None:
         super().__init__(HTTPStatus.NOT_FOUND, "NotFound", "404 page not found")

@@ -1,4 +1,4 @@
-"""Facts about built-in kinds, generated into data/: names, columns and schemas. Read when first asked for."""
+"""Generated facts about built-in kinds (data/): names, columns and schemas. Read on first use."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -76,7 +76,7 @@ def _open(name: str) -> JsonObject:
 
 
 class LazySchema(Mapping[str, Any]):
-    """A schema that is put together when it is first looked at."""
+    """A schema that is assembled on first use."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -93,5 +93,5 @@ class LazySchema(Mapping[str, Any]):
 
 @cache
 def lazy_schema(name: str) -> LazySchema:
-    """One for all servers of a process: what is compiled from it is compiled once."""
+    """The schema, shared by all servers of a process: compiled forms are cached by identity."""
     return LazySchema(name)

@@ -111,7 +111,7 @@ def finalizer_problems(name: str) -> list[str]:
 
 
 def unqualified_finalizer_problems(name: str) -> list[str]:
-    """A finalizer says whose it is."""
+    """A finalizer must name its domain, unless it is a standard one."""
     if "/" in name or name in ("orphan", "foregroundDeletion", "kubernetes"):
         return []
     return ["name is neither a standard finalizer name nor is it fully qualified"]

@@ -1,8 +1,6 @@
-"""`metadata` of every object: what is wrong with it. Knows no kind but those that look at it less often than others;
-which names a kind allows, its type says.
-"""
+"""Validates `metadata`. Which names a kind allows is part of its type."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from picokube.apiserver.kinds.names import (
@@ -13,7 +11,7 @@ from picokube.apiserver.kinds.names import (
 from picokube.apiserver.kinds.resources import ResourceType
 from picokube.apiserver.protocol.messages import JsonObject
 from picokube.schema import ErrorType, FieldError
-from picokube.schema.errors import invalid
+from picokube.schema.errors import invalid, required
 from picokube.schema.go_text import Struct
 
 ANNOTATIONS_LIMIT = 256 * 1024
@@ -51,116 +49,96 @@ def metadata_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[Fie
 def changed_metadata_errors(
     resource: ResourceType, meta: Mapping[str, Any], before: Mapping[str, Any], subresource: str
 ) -> list[FieldError]:
-    """What is wrong with the metadata of a changed object, as often as kube-apiserver finds it.
+    """What is wrong with the metadata of a changed object, repeated as often as kube-apiserver reports it.
 
-    The server looks at the new object and at the change. Its kind looks at the change again; most do at the object.
-    What is as it was stored has been looked at.
+    The server validates the new object and the change; the kind validates the change again, and most kinds the object.
+    Unchanged fields were validated before.
     """
     shared = (
         [] if all(meta.get(name) == before.get(name) for name in _SHARED_FIELDS) else _shared_errors(meta)
     )
-    errors = [*_name_errors(resource, meta), *shared, *_finalizer_name_errors(resource, meta), *shared]
+    found = [*_name_errors(resource, meta), *shared, *_finalizer_name_errors(resource, meta), *shared]
     if (resource.qualified, subresource) in _NOT_VALIDATED:
-        return errors
-    errors += shared
+        return found
     if resource.is_custom or subresource == "status" or resource.qualified in _VALIDATED_AS_CHANGE:
-        return errors
-    return [*errors, *shared, *_finalizer_errors(resource, meta)]
+        return [*found, *shared]
+    return [*found, *shared, *shared, *_finalizer_errors(resource, meta)]
 
 
-def _name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> Iterator[FieldError]:
     if generated := meta.get("generateName"):
-        problems = resource.name_problems(str(generated).rstrip("-") or "-")
-        errors += [invalid("metadata.generateName", generated, problem) for problem in problems]
+        for problem in resource.name_problems(str(generated).rstrip("-") or "-"):
+            yield invalid("metadata.generateName", generated, problem)
     name = meta.get("name")
     if not name:
-        detail = "name or generateName is required"
-        return [*errors, FieldError(type=ErrorType.REQUIRED, field="metadata.name", detail=detail)]
-    return [
-        *errors,
-        *(invalid("metadata.name", name, name_problem) for name_problem in resource.name_problems(name)),
-    ]
+        yield required("metadata.name", "name or generateName is required")
+    else:
+        yield from (invalid("metadata.name", name, problem) for problem in resource.name_problems(name))
 
 
 def _shared_errors(meta: Mapping[str, Any]) -> list[FieldError]:
     return [
-        *_label_errors("metadata.labels", meta.get("labels") or {}),
+        *label_errors("metadata.labels", meta.get("labels")),
         *_annotation_errors(meta.get("annotations") or {}),
         *_owner_errors(meta.get("ownerReferences") or []),
     ]
 
 
-def _finalizer_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldError]:
-    if _validates_own_finalizers(resource):
-        return []
-    unqualified = [
-        invalid(f"metadata.finalizers[{index}]", item, problem)
-        for index, item in enumerate(meta.get("finalizers") or [])
-        for problem in unqualified_finalizer_problems(item)
-    ]
-    return [*_finalizer_name_errors(resource, meta), *unqualified]
+def _finalizer_errors(resource: ResourceType, meta: Mapping[str, Any]) -> Iterator[FieldError]:
+    yield from _finalizer_name_errors(resource, meta)
+    if not _validates_own_finalizers(resource):
+        for index, item in enumerate(meta.get("finalizers") or []):
+            for problem in unqualified_finalizer_problems(item):
+                yield invalid(f"metadata.finalizers[{index}]", item, problem)
 
 
-def _finalizer_name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldError]:
-    if _validates_own_finalizers(resource):
-        return []
-    return [
-        invalid("metadata.finalizers", finalizer, problem)
-        for finalizer in meta.get("finalizers") or []
-        for problem in qualified_name_problems(finalizer)
-    ] + exclusive_finalizer_errors(meta)
+def _finalizer_name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> Iterator[FieldError]:
+    if not _validates_own_finalizers(resource):
+        for finalizer in meta.get("finalizers") or []:
+            for problem in qualified_name_problems(finalizer):
+                yield invalid("metadata.finalizers", finalizer, problem)
+        yield from exclusive_finalizer_errors(meta)
 
 
-def exclusive_finalizer_errors(meta: Mapping[str, Any]) -> list[FieldError]:
-    """Dependents are either left behind or deleted first."""
+def exclusive_finalizer_errors(meta: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Dependents are either orphaned or deleted first."""
     found = list(meta.get("finalizers") or ())
-    if not {"orphan", "foregroundDeletion"} <= set(found):
-        return []
-    detail = "finalizer orphan and foregroundDeletion cannot be both set"
-    return [invalid("metadata.finalizers", found, detail)]
+    if {"orphan", "foregroundDeletion"} <= set(found):
+        detail = "finalizer orphan and foregroundDeletion cannot be both set"
+        yield invalid("metadata.finalizers", found, detail)
 
 
 def _validates_own_finalizers(resource: ResourceType) -> bool:
-    """Whether a kind looks at its finalizers itself: custom resources and their definitions may have any name."""
+    """Whether a kind checks finalizers itself: custom resources and their definitions may have any name."""
     return resource.is_custom or resource.qualified == _DEFINITIONS
 
 
-def _label_errors(field: str, labels: Mapping[str, str]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for key, value in sorted(labels.items()):
-        errors += [invalid(field, key, problem) for problem in qualified_name_problems(key)]
-        errors += [invalid(field, value, problem) for problem in label_value_problems(value)]
-    return errors
+def label_errors(field: str, labels: Mapping[str, str] | None) -> Iterator[FieldError]:
+    """What is wrong with the keys and values of labels."""
+    for key, value in sorted((labels or {}).items()):
+        yield from (invalid(field, key, problem) for problem in qualified_name_problems(key))
+        yield from (invalid(field, value, problem) for problem in label_value_problems(value))
 
 
-def _annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
-    field = "metadata.annotations"
-    errors = [
-        invalid(field, key, problem)
-        for key in sorted(annotations)
-        for problem in qualified_name_problems(key.lower())
-    ]
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
-    if size > ANNOTATIONS_LIMIT:
+def _annotation_errors(annotations: Mapping[str, str]) -> Iterator[FieldError]:
+    for key in sorted(annotations):
+        for problem in qualified_name_problems(key.lower()):
+            yield invalid("metadata.annotations", key, problem)
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > ANNOTATIONS_LIMIT:
         detail = f"may not be more than {ANNOTATIONS_LIMIT} bytes"
-        errors.append(FieldError(type=ErrorType.TOO_LONG, field=field, detail=detail))
-    return errors
+        yield FieldError(type=ErrorType.TOO_LONG, field="metadata.annotations", detail=detail)
 
 
-def _owner_errors(owners: list[JsonObject]) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _owner_errors(owners: list[JsonObject]) -> Iterator[FieldError]:
     controllers: list[str] = []
+    field = "metadata.ownerReferences"
     for owner in owners:
-        place = "metadata.ownerReferences"
         for name in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(name):
                 detail = "version must not be empty" if name == "apiVersion" else "must not be empty"
-                errors.append(invalid(f"{place}.{name}", owner.get(name, ""), detail))
+                yield invalid(f"{field}.{name}", owner.get(name, ""), detail)
         if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
-            errors.append(
-                invalid(place, _as_written(owner), "/v1, Kind=Event is disallowed from being an owner")
-            )
+            yield invalid(field, _as_written(owner), "/v1, Kind=Event is disallowed from being an owner")
         if owner.get("controller"):
             controllers.append(f"{owner.get('kind', '')}/{owner.get('name', '')}")
             if len(controllers) > 1:
@@ -168,10 +146,7 @@ def _owner_errors(owners: list[JsonObject]) -> list[FieldError]:
                     'Only one reference can have Controller set to true. Found "true" in references for '
                     f"{controllers[0]} and {controllers[1]}"
                 )
-                errors.append(
-                    invalid("metadata.ownerReferences", [_as_written(item) for item in owners], detail)
-                )
-    return errors
+                yield invalid(field, [_as_written(item) for item in owners], detail)
 
 
 def _as_written(owner: JsonObject) -> Struct:

@@ -30,15 +30,15 @@ class Strategy(Protocol):
     ) -> tuple[JsonObject, list[UnknownField]]:
         """As this kind is typed: a copy without the fields it does not know, which are reported.
 
-        What is, at its place, the very same in `old`, which is stored, was decoded before: it is shared, not copied.
+        Values identical to those at the same place in the stored `old` were decoded before: they are shared.
         Raises ApiError for a value of a type that a field cannot have.
         """
         ...
 
     def complete(self, obj: JsonObject, old: Mapping[str, Any] | None = None) -> None:
-        """Defaults: what everybody who leaves a field out means by it. Doing it twice changes nothing.
+        """Set defaults. Idempotent.
 
-        In an update `old` is what is stored. Parts of `obj` may be parts of it: these are complete and not changed.
+        In an update `old` is the stored object. Parts that `obj` shares with it are complete and never changed.
         """
         ...
 
@@ -119,11 +119,11 @@ class ResourceType:
     create_on_update: bool = False
     """A PUT may create."""
     deprecation: str = ""
-    """Said with every answer, where a version of a custom kind is on its way out."""
+    """The warning of a deprecated version of a custom kind, sent with every response."""
     orphans_by_default: bool = False
     """Deleting without a policy leaves dependents behind, with a warning (Job)."""
     review: Callable[[JsonObject, User], JsonObject] | None = None
-    """A kind that is asked and never stored, such as SelfSubjectAccessReview: the answer to what was posted."""
+    """Answers an object that is never stored, such as SelfSubjectAccessReview."""
     guard: Callable[[Mapping[str, Any], Mapping[str, Any] | None, User], None] | None = None
     """Raises if a user may not write this object over the old one, such as a role that gives more than the user has."""
     grace_seconds: int | None = None
@@ -133,14 +133,14 @@ class ResourceType:
     qualified: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Worked out once: every request asks for these many times."""
+        """Computed once: every request reads these many times."""
         group = self.group
         object.__setattr__(self, "api_version", f"{group}/{self.version}" if group else self.version)
         object.__setattr__(self, "qualified", f"{self.plural}.{group}" if group else self.plural)
 
     @property
     def stored_group(self) -> str:
-        """The group of the kind as it is stored: refusals name that one."""
+        """The group under which the kind is stored, which errors name."""
         return self.stored_as.partition(".")[2] if self.stored_as else self.group
 
 
@@ -185,11 +185,11 @@ class Registry:
         self._types: dict[tuple[str, str, str], ResourceType] = {}
         self._custom: dict[str, list[tuple[str, str, str]]] = {}
         self._by_kind: dict[tuple[str, str], ResourceType] | None = None
-        """Made when it is first asked for, and again after a change."""
+        """Built on first use, and again after a change."""
         self.generation = 0
         """Rises with every change; what is derived from the table is made anew when it does."""
         self.listeners: set[Callable[[], None]] = set()
-        """Told of every change."""
+        """Called after every change."""
         for item in built_in:
             self._types[item.group, item.version, item.plural] = item
         self._built_in = frozenset(item.qualified for item in self)
@@ -229,7 +229,7 @@ class Registry:
         return qualified in self._built_in
 
     def takes_new(self, resource: ResourceType) -> bool:
-        """Whether objects of a kind may still be created: its CRD may have gone while a request was under way."""
+        """Whether objects of a kind may still be created: its CRD may have been deleted during the request."""
         found = self.find(resource.group, resource.version, resource.plural)
         return found is not None and not found.is_ending
 
@@ -237,7 +237,7 @@ class Registry:
         return iter(self._types.values())
 
     def serve_custom(self, name: str, types: Iterable[ResourceType]) -> None:
-        """Serve exactly these versions of the CRD of this name; none stops serving it."""
+        """Serve exactly these versions of the CRD of this name; an empty list stops it."""
         if self.is_built_in(name):
             return
         for key in self._custom.pop(name, []):

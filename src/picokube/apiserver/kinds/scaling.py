@@ -1,6 +1,6 @@
 """What the scale of an object reads and sets: replicas and a selector, by paths. Pure.
 
-Values of another type than Go expects there are refused in its words.
+Values of another type than expected are rejected with Go's messages.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class ScalePaths:
     spec: str
     status: str
     selector: str = ""
-    """The selector as a text: of custom resources, whose definition names the field."""
+    """The path of the selector as a string, for custom resources."""
     pod_selector: str = ""
     """A label selector, or a map of labels: of built-in kinds."""
 
@@ -121,7 +121,7 @@ def _replica_problems(path: str, obj: Json) -> list[FieldError]:
 
 
 def scale_of(paths: ScalePaths, obj: Json) -> tuple[JsonObject, bool]:
-    """The Scale of an object, and whether it says how many replicas it wants. Raises WrongValue."""
+    """The Scale of an object, and whether its replicas are set. Raises WrongValue."""
     wanted = read_number(obj, paths.spec)
     seen = read_number(obj, paths.status) or 0
     selector = read_text(obj, paths.selector) if paths.selector else None

@@ -78,10 +78,12 @@ def in_version(resource: ResourceType, data: bytes) -> bytes:
 
 
 def object_in_version(resource: ResourceType, obj: JsonObject) -> JsonObject:
-    """The same for an object. A kind whose versions name their fields otherwise converts itself (Event)."""
+    """The same for an object. A kind whose versions differ in field names converts itself (Event)."""
     if (obj.get("apiVersion"), obj.get("kind")) == (resource.api_version, resource.kind):
         return obj
-    typed = {"apiVersion": resource.api_version, "kind": resource.kind} | _untyped(obj)
+    typed = {"apiVersion": resource.api_version, "kind": resource.kind} | {
+        name: value for name, value in obj.items() if name not in ("apiVersion", "kind")
+    }
     if resource.compiled is not None:
         # Fields that this version does not know are not shown; its defaults are for writers.
         return prune(typed, resource.compiled.root).kept
@@ -90,17 +92,13 @@ def object_in_version(resource: ResourceType, obj: JsonObject) -> JsonObject:
     return found
 
 
-def _untyped(obj: JsonObject) -> JsonObject:
-    return {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}
-
-
 def type_prefix(resource: ResourceType) -> bytes:
     return _prefix(resource.api_version, resource.kind)
 
 
 @lru_cache(maxsize=1024)
 def _prefix(api_version: str, kind: str) -> bytes:
-    """How the stored bytes of a kind begin; asked for with every object that is shown."""
+    """The first bytes of stored objects of a kind, cached: needed for every object that is returned."""
     return f'{{"apiVersion":"{api_version}","kind":"{kind}",'.encode()
 
 
@@ -112,7 +110,7 @@ _WHOLE_FLOAT: Final = re.compile(rb"\.0[,}\]]")
 def whole_floats_to_integers(obj: dict[str, Any], old: Mapping[str, Any] | None = None) -> None:
     """In place, all but metadata, which holds no floats, and what is shared with `old`, which has none.
 
-    Most objects have none at all, which their text tells.
+    Most objects have none, which a search in their JSON shows.
     """
     known = old or {}
     new = {name: value for name, value in obj.items() if name != "metadata" and value is not known.get(name)}
@@ -123,7 +121,7 @@ def whole_floats_to_integers(obj: dict[str, Any], old: Mapping[str, Any] | None 
 
 
 def _changed(new: Any, old: Any) -> Iterator[Any]:
-    """The parts that are not the very same, as far as they are looked for: members, and items of lists."""
+    """The parts that are not identical: members, and items of lists."""
     if type(new) is dict and type(old) is dict:
         for name, value in new.items():
             if value is not old.get(name):

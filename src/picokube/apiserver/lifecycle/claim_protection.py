@@ -1,4 +1,4 @@
-"""Lets a deleted claim go once no pod on a node uses it. Knows claims and the volumes of pods."""
+"""Removes the finalizer of a deleted claim once no pod on a node uses it."""
 
 import asyncio
 import logging
@@ -20,25 +20,25 @@ _OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
 
 
 class ClaimProtection:
-    """One queue of claims to look at; looking twice does no harm."""
+    """A queue of claims to check; checking twice does no harm."""
 
-    def __init__(self, serving: ServerContext) -> None:
-        self._serving = serving
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
         self._queue: asyncio.Queue[Key] = asyncio.Queue()
-        serving.listeners.append(self._hear)
+        context.listeners.append(self._on_write)
 
-    def _hear(self, heard: CommittedWrite) -> None:
-        meta = heard.object["metadata"]
-        match heard.resource.qualified:
-            case "persistentvolumeclaims" if meta.get("deletionTimestamp") and not heard.gone:
+    def _on_write(self, write: CommittedWrite) -> None:
+        meta = write.object["metadata"]
+        match write.resource.qualified:
+            case "persistentvolumeclaims" if meta.get("deletionTimestamp") and not write.gone:
                 self._queue.put_nowait(Key(CLAIMS, meta["namespace"], meta["name"]))
-            case "pods" if heard.gone:
-                for name in claims_of(heard.object):
+            case "pods" if write.gone:
+                for name in claims_of(write.object):
                     self._queue.put_nowait(Key(CLAIMS, meta["namespace"], name))
 
     async def run(self) -> None:
         """Until cancelled."""
-        for stored in self._serving.store.list(CLAIMS).objects:
+        for stored in self._context.store.list(CLAIMS).objects:
             self._queue.put_nowait(stored.key)
         await work(self._queue, self._look_at, self._retry, postponed="claim protection postponed")
 
@@ -46,17 +46,17 @@ class ClaimProtection:
         asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, key)
 
     async def _look_at(self, key: Key) -> None:
-        stored = self._serving.store.get(key)
+        stored = self._context.store.get(key)
         if stored is None:
             return
         meta = orjson.loads(stored.data)["metadata"]
         has_finalizer = meta.get("deletionTimestamp") and PROTECTION in (meta.get("finalizers") or ())
         if has_finalizer and not self._is_used(key):
-            resource = self._serving.registry.get("", "v1", CLAIMS)
-            await update(self._serving, resource, key, _without_finalizer, _OPTIONS)
+            resource = self._context.registry.get("", "v1", CLAIMS)
+            await update(self._context, resource, key, _without_finalizer, _OPTIONS)
 
     def _is_used(self, key: Key) -> bool:
-        pods = self._serving.store.list(PODS, key.namespace).objects
+        pods = self._context.store.list(PODS, key.namespace).objects
         return any(key.name in claims_of(orjson.loads(pod.data)) for pod in pods)
 
 

@@ -1,6 +1,6 @@
-"""Garbage collection: dependents go with their owners, or are left as orphans, as the owner's deletion asked.
+"""Garbage collection: deletes dependents with their owners, or orphans them, by the propagation policy.
 
-Follows every write of the server; after a start it looks at everything once. Knows owner references, no kind.
+Reacts to every write of the server; after a start it checks all objects once. Knows owner references, no kind.
 """
 
 import asyncio
@@ -27,22 +27,22 @@ _FOREGROUND = FOREGROUND.encode()
 
 
 class Collector:
-    """One queue of uids to look at; looking twice does no harm."""
+    """A queue of writes to check; checking twice does no harm."""
 
-    def __init__(self, serving: ServerContext) -> None:
-        self._serving = serving
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
         self._queue: asyncio.Queue[CommittedWrite] = asyncio.Queue()
-        serving.listeners.append(self._hear)
+        context.listeners.append(self._on_write)
 
-    def _hear(self, heard: CommittedWrite) -> None:
-        meta = heard.object["metadata"]
-        if heard.gone or meta.get("deletionTimestamp"):
-            self._queue.put_nowait(heard)
+    def _on_write(self, write: CommittedWrite) -> None:
+        meta = write.object["metadata"]
+        if write.gone or meta.get("deletionTimestamp"):
+            self._queue.put_nowait(write)
         elif owners := meta.get("ownerReferences"):
-            # An owner that goes later is heard of then, and what it owns is looked at.
+            # A later deletion of an owner is reported then, and its dependents are checked.
             found = [self._owner(owner, meta.get("namespace")) for owner in owners]
             if None in found or any(_is_foreground(owner) for owner in found):
-                self._queue.put_nowait(heard)
+                self._queue.put_nowait(write)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -53,25 +53,27 @@ class Collector:
         asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, write)
 
     def _look_at_everything(self) -> None:
-        for resource in {item.stored_as or item.qualified: item for item in self._serving.registry}.values():
+        for resource in {item.stored_as or item.qualified: item for item in self._context.registry}.values():
             if "list" not in resource.verbs:
                 continue
-            for stored in self._serving.store.list(resource.stored_as or resource.qualified).objects:
-                self._hear(CommittedWrite(resource=resource, object=orjson.loads(stored.data), gone=False))
+            for stored in self._context.store.list(resource.stored_as or resource.qualified).objects:
+                self._on_write(
+                    CommittedWrite(resource=resource, object=orjson.loads(stored.data), gone=False)
+                )
 
-    async def _consider(self, heard: CommittedWrite) -> None:
-        obj = heard.object
+    async def _consider(self, write: CommittedWrite) -> None:
+        obj = write.object
         meta = obj["metadata"]
         finalizers = meta.get("finalizers") or ()
-        if heard.gone:
-            await self._collect(self._serving.store.owned_by(meta["uid"]))
+        if write.gone:
+            await self._collect(self._context.store.owned_by(meta["uid"]))
             await self._owners_that_wait(obj)
         elif meta.get("deletionTimestamp") and FOREGROUND in finalizers:
-            await self._foreground(heard.resource, obj)
+            await self._foreground(write.resource, obj)
         elif meta.get("deletionTimestamp") and ORPHAN in finalizers:
-            await self._orphan(heard.resource, obj)
+            await self._orphan(write.resource, obj)
         elif meta.get("ownerReferences"):
-            await self._collect_if_orphaned(heard.resource, obj)
+            await self._collect_if_orphaned(write.resource, obj)
 
     async def _collect(self, dependents: Sequence[Stored]) -> None:
         for start in range(0, len(dependents), BATCH_SIZE):
@@ -86,11 +88,11 @@ class Collector:
 
     def _type_of(self, stored: Stored, obj: JsonObject) -> ResourceType | None:
         """That of the version it is stored in, or another one where that is not served."""
-        registry = self._serving.registry
+        registry = self._context.registry
         return registry.by_kind(obj["apiVersion"], obj["kind"]) or registry.by_storage(stored.key.resource)
 
     async def _collect_if_orphaned(self, resource: ResourceType, obj: JsonObject) -> None:
-        """Delete what has no owner left; forget owners that are gone where others remain."""
+        """Delete an object without owners; remove references to deleted owners if others remain."""
         meta = obj["metadata"]
         gone = [
             owner["uid"]
@@ -105,12 +107,12 @@ class Collector:
             await self._forget_owners(resource, obj, gone)
 
     def _owner(self, owner: JsonObject, namespace: str | None) -> JsonObject | None:
-        """Read whole only where its text names the finalizer: most owners wait for nobody, and some are large."""
-        resource = self._serving.registry.by_kind(owner["apiVersion"], owner["kind"])
+        """Parsed only if it has the finalizer: most owners have not, and some are large."""
+        resource = self._context.registry.by_kind(owner["apiVersion"], owner["kind"])
         if resource is None:
-            # A kind that nobody serves may come back with its CRD: never taken for gone.
+            # A kind that is not served may return with its CRD: its objects never count as deleted.
             return {"metadata": {}}
-        stored = self._serving.store.get(
+        stored = self._context.store.get(
             key_of(resource, namespace if resource.namespaced else None, owner["name"])
         )
         if stored is None or stored.uid != owner["uid"]:
@@ -119,25 +121,25 @@ class Collector:
         return found
 
     async def _follow_foreground(self, resource: ResourceType, obj: JsonObject) -> None:
-        """An owner that waits for its dependents takes those along that nobody else owns."""
+        """Delete an object whose owners all wait for their dependents."""
         meta = obj["metadata"]
         if meta.get("deletionTimestamp"):
             return
         owners = [self._owner(owner, meta.get("namespace")) for owner in meta["ownerReferences"]]
         if all(_is_foreground(owner) for owner in owners):
-            has_dependents = bool(self._serving.store.owned_by(meta["uid"]))
+            has_dependents = bool(self._context.store.owned_by(meta["uid"]))
             await self._delete(resource, obj, "Foreground" if has_dependents else "Background")
 
     async def _foreground(self, resource: ResourceType, obj: JsonObject) -> None:
         uid = obj["metadata"]["uid"]
-        await self._collect(self._serving.store.owned_by(uid))
-        blocking = [item for item in self._serving.store.owned_by(uid) if _blocks_deletion(item, uid)]
+        await self._collect(self._context.store.owned_by(uid))
+        blocking = [item for item in self._context.store.owned_by(uid) if _blocks_deletion(item, uid)]
         if not blocking:
             await self._drop_finalizer(resource, obj, FOREGROUND)
 
     async def _orphan(self, resource: ResourceType, obj: JsonObject) -> None:
         uid = obj["metadata"]["uid"]
-        for stored in self._serving.store.owned_by(uid):
+        for stored in self._context.store.owned_by(uid):
             dependent = orjson.loads(stored.data)
             kind = self._type_of(stored, dependent)
             if kind is not None:
@@ -149,7 +151,7 @@ class Collector:
         for reference in meta.get("ownerReferences") or ():
             owner = self._owner(reference, meta.get("namespace"))
             if owner and FOREGROUND in (owner["metadata"].get("finalizers") or ()):
-                resource = self._serving.registry.by_kind(reference["apiVersion"], reference["kind"])
+                resource = self._context.registry.by_kind(reference["apiVersion"], reference["kind"])
                 if resource is not None:
                     await self._foreground(resource, owner)
 
@@ -158,7 +160,7 @@ class Collector:
         options = DeleteOptions(propagation=propagation, uid=meta["uid"])
         key = key_of(resource, meta.get("namespace"), meta["name"])
         with ignoring("NotFound", "Conflict"):
-            await delete(self._serving, resource, key, options)
+            await delete(self._context, resource, key, options)
 
     async def _forget_owners(self, resource: ResourceType, obj: JsonObject, uids: Iterable[str]) -> None:
         gone = set(uids)
@@ -180,11 +182,11 @@ class Collector:
         meta = obj["metadata"]
         key = key_of(resource, meta.get("namespace"), meta["name"])
         with ignoring("NotFound", "Conflict"):
-            await update(self._serving, resource, key, filtered, _OPTIONS)
+            await update(self._context, resource, key, filtered, _OPTIONS)
 
 
 def _is_foreground(owner: JsonObject | None) -> bool:
-    """Whether an owner goes after its dependents."""
+    """Whether an owner is deleted after its dependents."""
     return FOREGROUND in ((owner or {}).get("metadata", {}).get("finalizers") or ())
 
 

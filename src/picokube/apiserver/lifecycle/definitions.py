@@ -41,8 +41,8 @@ Types = Callable[[JsonObject], list[ResourceType]]
 class CustomResources:
     """Follows definitions."""
 
-    def __init__(self, serving: ServerContext, types: Types) -> None:
-        self._serving = serving
+    def __init__(self, context: ServerContext, types: Types) -> None:
+        self._context = context
         self._types = types
         self._definitions: dict[str, JsonObject] = {}
         """As they should be: with the status that was decided."""
@@ -50,16 +50,16 @@ class CustomResources:
         self.unwritten: set[str] = set()
         """Definitions about which more was decided than is stored."""
         self.on_change: Callable[[str], None] = _no_observer
-        """Told of a definition that is unwritten or ending."""
-        serving.listeners.append(self._hear)
-        stored = [orjson.loads(item.data) for item in serving.store.list(CRDS).objects]
+        """Called with the name of a definition whose status must be written, or that is being deleted."""
+        context.listeners.append(self._on_write)
+        stored = [orjson.loads(item.data) for item in context.store.list(CRDS).objects]
         self._definitions = {item["metadata"]["name"]: item for item in stored}
         for item in sorted(stored, key=_revision):
             self._decide(item)
 
     def decided_status(self, stored: Json) -> Json:
         """The status that a stored definition should have."""
-        return expected_status(stored, self._taken(stored), self._serving.now())
+        return expected_status(stored, self._taken(stored), self._context.now())
 
     def is_ending(self, name: str) -> bool:
         """Whether a definition is about to go."""
@@ -67,7 +67,7 @@ class CustomResources:
 
     @property
     def unfinished(self) -> list[str]:
-        """Definitions that someone should look at."""
+        """Definitions that need a status write or cleanup."""
         return [name for name in self._definitions if name in self.unwritten or self.is_ending(name)]
 
     def type_of(self, name: str) -> ResourceType:
@@ -76,17 +76,17 @@ class CustomResources:
         versions = [{**version, "served": True} for version in definition["spec"]["versions"]]
         return self._types({**definition, "spec": {**definition["spec"], "versions": versions}})[0]
 
-    def _hear(self, heard: CommittedWrite) -> None:
-        if heard.resource.qualified != CRDS:
+    def _on_write(self, write: CommittedWrite) -> None:
+        if write.resource.qualified != CRDS:
             return
-        name = heard.object["metadata"]["name"]
+        name = write.object["metadata"]["name"]
         before = self._definitions.pop(name, None)
         self.unwritten.discard(name)
-        if heard.gone:
+        if write.gone:
             self._served.pop(name, None)
-            self._serving.registry.serve_custom(name, [])
+            self._context.registry.serve_custom(name, [])
         else:
-            self._decide(heard.object)
+            self._decide(write.object)
         after = self._definitions.get(name)
         if before is not None and (after is None or accepted_names(after) != accepted_names(before)):
             self._reconsider(before["spec"]["group"], name)
@@ -118,7 +118,7 @@ class CustomResources:
             return
         types = [replace(item, is_ending=ending) for item in types]
         self._served[name] = (shape, types)
-        self._serving.registry.serve_custom(name, types)
+        self._context.registry.serve_custom(name, types)
 
     def _reconsider(self, group: str, name: str) -> None:
         """Names were set free: others of the group may have waited for them."""
@@ -146,8 +146,8 @@ def _is_ending(definition: Json) -> bool:
     return bool((definition.get("metadata") or {}).get("deletionTimestamp"))
 
 
-def _no_observer(name: str) -> None:
-    del name
+def _no_observer(_name: str) -> None:
+    """Used until a controller observes the definitions."""
 
 
 BATCH_SIZE = 32
@@ -161,23 +161,23 @@ _DELETE = DeleteOptions(propagation="Background")
 class DefinitionController:
     """Follows definitions, and those of their objects that hold one back."""
 
-    def __init__(self, serving: ServerContext, custom: CustomResources) -> None:
-        self._serving = serving
+    def __init__(self, context: ServerContext, custom: CustomResources) -> None:
+        self._context = context
         self._custom = custom
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._emptying: set[str] = set()
         self._held: dict[str, set[Key]] = {}
-        """Of definitions that wait for others: the objects that are left."""
+        """The remaining objects of definitions that wait for finalizers."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._writing = asyncio.Lock()
         custom.on_change = self._queue.put_nowait
-        serving.listeners.append(self._hear)
-        serving.settling[CRDS] = self.settle
+        context.listeners.append(self._on_write)
+        context.after_write[CRDS] = self.settle
 
-    def _hear(self, heard: CommittedWrite) -> None:
-        if not heard.gone or not self._held:
+    def _on_write(self, write: CommittedWrite) -> None:
+        if not write.gone or not self._held:
             return
-        name, meta = heard.resource.stored_as, heard.object["metadata"]
+        name, meta = write.resource.stored_as, write.object["metadata"]
         held = self._held.get(name)
         if held is not None:
             held.discard(Key(name, meta.get("namespace") or "", meta["name"]))
@@ -208,7 +208,7 @@ class DefinitionController:
                 await self._tried(name, self._establish(name))
 
     async def _tried(self, name: str, step: Coroutine[None, None, None]) -> None:
-        """A definition that is gone needs nothing more; one that could not be written is looked at again."""
+        """Run a step. A deleted definition needs no more steps; a failed write is retried."""
         try:
             with ignoring("NotFound"):
                 await step
@@ -229,8 +229,8 @@ class DefinitionController:
         await self._write(name, settled)
 
     def _is_held(self, name: str) -> bool:
-        """Whether objects are left that others hold; told by their removal, and asked now and then."""
-        left = {key for key in self._held.pop(name, ()) if self._serving.store.get(key) is not None}
+        """Whether objects with finalizers remain; checked after their removal, and periodically."""
+        left = {key for key in self._held.pop(name, ()) if self._context.store.get(key) is not None}
         if left:
             self._held[name] = left
             self._look_again(name)
@@ -240,19 +240,19 @@ class DefinitionController:
         """Delete every object of the kind, then the definition."""
 
         def begun(old: JsonObject) -> tuple[JsonObject, bool]:
-            return {**old, "status": emptying(old, self._serving.now())}, False
+            return {**old, "status": emptying(old, self._context.now())}, False
 
         def done(old: JsonObject) -> tuple[JsonObject, bool]:
-            return emptied(old, self._serving.now()), False
+            return emptied(old, self._context.now()), False
 
         try:
-            stored = self._serving.store.get(Key(CRDS, "", name))
+            stored = self._context.store.get(Key(CRDS, "", name))
             definition = orjson.loads(stored.data) if stored is not None else None
             if definition is None or CLEANUP not in (definition["metadata"].get("finalizers") or ()):
                 return
-            # No object is created after the deletion was heard of; those before are committed once this is.
+            # No object is created after the deletion was write of; those before are committed once this is.
             await self._write(name, begun)
-            if is_true(definition, ESTABLISHED) and not self._serving.registry.is_built_in(name):
+            if is_true(definition, ESTABLISHED) and not self._context.registry.is_built_in(name):
                 await self._delete_objects(name)
             if not self._is_held(name):
                 await self._write(name, done)
@@ -261,15 +261,15 @@ class DefinitionController:
 
     async def _delete_objects(self, name: str) -> None:
         resource = self._custom.type_of(name)
-        keys = [item.key for item in self._serving.store.list(name).objects]
+        keys = [item.key for item in self._context.store.list(name).objects]
         for start in range(0, len(keys), BATCH_SIZE):
             await asyncio.gather(*(self._delete(resource, key) for key in keys[start : start + BATCH_SIZE]))
         self._held[name] = set(keys)
 
     async def _delete(self, resource: ResourceType, key: Key) -> None:
         with ignoring("NotFound"):
-            await delete(self._serving, resource, key, _DELETE)
+            await delete(self._context, resource, key, _DELETE)
 
     async def _write(self, name: str, mutation: Mutation) -> None:
-        resource = self._serving.registry.get("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        await update(self._serving, resource, Key(CRDS, "", name), mutation, _OPTIONS, subresource="status")
+        resource = self._context.registry.get("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        await update(self._context, resource, Key(CRDS, "", name), mutation, _OPTIONS, subresource="status")

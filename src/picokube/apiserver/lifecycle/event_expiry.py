@@ -1,4 +1,4 @@
-"""Deletes Events an hour after they were last written, as kube-apiserver does, and the oldest where there are too many.
+"""Deletes Events an hour after they were last written, as kube-apiserver does, and the oldest if there are too many.
 
 Without it every pod that ever ran would leave some behind.
 """
@@ -26,10 +26,10 @@ PAUSE_SECONDS: Final = 0.05
 
 
 class EventExpiry:
-    """Looks at all Events once a minute."""
+    """Checks all Events once a minute."""
 
-    def __init__(self, serving: ServerContext) -> None:
-        self._serving = serving
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -38,16 +38,16 @@ class EventExpiry:
             await asyncio.sleep(SWEEP_SECONDS)
 
     async def sweep(self) -> None:
-        resource = self._serving.registry.get("", "v1", EVENTS)
-        stored = self._serving.store.list(EVENTS).objects
+        resource = self._context.registry.get("", "v1", EVENTS)
+        stored = self._context.store.list(EVENTS).objects
         written: list[tuple[Key, str, datetime]] = []
         for n, item in enumerate(stored):
             written.append((item.key, item.uid, last_written(orjson.loads(item.data))))
             if n % BATCH_SIZE == BATCH_SIZE - 1:
                 await asyncio.sleep(0)
-        for n, (key, uid) in enumerate(expired_events(written, now=self._serving.clock())):
+        for n, (key, uid) in enumerate(expired_events(written, now=self._context.clock())):
             with ignoring("NotFound", "Conflict"):
-                await delete(self._serving, resource, key, DeleteOptions(uid=uid))
+                await delete(self._context, resource, key, DeleteOptions(uid=uid))
             if n % BATCH_SIZE == BATCH_SIZE - 1:
                 await asyncio.sleep(PAUSE_SECONDS)
 

@@ -103,20 +103,20 @@ _RETRY_SECONDS = 1.0
 class NamespaceController:
     """Follows namespaces."""
 
-    def __init__(self, serving: ServerContext, *, authority: str | None = None) -> None:
-        self._serving = serving
+    def __init__(self, context: ServerContext, *, authority: str | None = None) -> None:
+        self._context = context
         self._authority = authority
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._queued: set[str] = set()
         self._looked_at_again: set[str] = set()
-        """Namespaces with a timer: every object that goes brings a look, and looks must not multiply."""
-        serving.listeners.append(self._hear)
+        """Namespaces with a timer: deletions of many objects cause only one check."""
+        context.listeners.append(self._on_write)
 
-    def _hear(self, heard: CommittedWrite) -> None:
-        if heard.resource.qualified == "namespaces" and not heard.gone:
-            self._enqueue(heard.object["metadata"]["name"])
-        elif heard.gone and (namespace := heard.object["metadata"].get("namespace")):
-            stored = self._serving.store.get(Key("namespaces", "", namespace))
+    def _on_write(self, write: CommittedWrite) -> None:
+        if write.resource.qualified == "namespaces" and not write.gone:
+            self._enqueue(write.object["metadata"]["name"])
+        elif write.gone and (namespace := write.object["metadata"].get("namespace")):
+            stored = self._context.store.get(Key("namespaces", "", namespace))
             if stored is not None and b'"deletionTimestamp"' in stored.data:
                 self._look_again(namespace)
 
@@ -126,7 +126,7 @@ class NamespaceController:
             self._queue.put_nowait(name)
 
     def _look_again(self, name: str, seconds: float = _LOOK_AGAIN_SECONDS) -> None:
-        """In a moment, once, however often it is asked for until then."""
+        """Check the namespace in a moment, once, however often this is called until then."""
 
         def due() -> None:
             self._looked_at_again.discard(name)
@@ -138,7 +138,7 @@ class NamespaceController:
 
     async def run(self) -> None:
         """Until cancelled."""
-        for stored in self._serving.store.list("namespaces").objects:
+        for stored in self._context.store.list("namespaces").objects:
             self._enqueue(stored.key.name)
         await work(self._queue, self._process, self._retry, postponed="namespace postponed")
 
@@ -150,18 +150,18 @@ class NamespaceController:
         self._look_again(name, _RETRY_SECONDS)
 
     async def create_initial(self) -> None:
-        """What a new server holds; before anybody asks it."""
-        resource = self._serving.registry.get("", "v1", "namespaces")
+        """Create the initial namespaces, before the server answers requests."""
+        resource = self._context.registry.get("", "v1", "namespaces")
         for name in INITIAL_NAMESPACES:
-            if self._serving.store.get(Key("namespaces", "", name)) is None:
+            if self._context.store.get(Key("namespaces", "", name)) is None:
                 obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-                await create(self._serving, resource, None, obj, _OPTIONS)
-        if self._serving.store.floor == FIRST_REVISION:
+                await create(self._context, resource, None, obj, _OPTIONS)
+        if self._context.store.floor == FIRST_REVISION:
             # Revisions before the bootstrap objects are not watchable.
-            await self._serving.store.compact(self._serving.store.revision)
+            await self._context.store.compact(self._context.store.revision)
 
     async def _look_at(self, name: str) -> None:
-        stored = self._serving.store.get(Key("namespaces", "", name))
+        stored = self._context.store.get(Key("namespaces", "", name))
         if stored is None:
             return
         namespace = orjson.loads(stored.data)
@@ -181,19 +181,19 @@ class NamespaceController:
             await self._ensure("configmaps", namespace, certificate)
 
     async def _ensure(self, plural: str, namespace: str, obj: JsonObject) -> None:
-        if self._serving.store.get(Key(plural, namespace, obj["metadata"]["name"])) is None:
+        if self._context.store.get(Key(plural, namespace, obj["metadata"]["name"])) is None:
             await create(
-                self._serving, self._serving.registry.get("", "v1", plural), namespace, obj, _OPTIONS
+                self._context, self._context.registry.get("", "v1", plural), namespace, obj, _OPTIONS
             )
 
     async def _empty(self, namespace: JsonObject) -> None:
-        """Delete what is in it; once nothing is left, let it go."""
+        """Delete the content of a namespace; once it is empty, remove its finalizer."""
         name = namespace["metadata"]["name"]
         remaining = RemainingContent()
-        for resource in {item.stored_as or item.qualified: item for item in self._serving.registry}.values():
+        for resource in {item.stored_as or item.qualified: item for item in self._context.registry}.values():
             if not resource.namespaced or "list" not in resource.verbs:
                 continue
-            for stored in self._serving.store.list(resource.stored_as or resource.qualified, name).objects:
+            for stored in self._context.store.list(resource.stored_as or resource.qualified, name).objects:
                 meta = orjson.loads(stored.data)["metadata"]
                 if meta.get("deletionTimestamp") or not await self._delete(resource, stored.key):
                     remaining.add(resource.plural, resource.group, meta.get("finalizers") or ())
@@ -205,28 +205,28 @@ class NamespaceController:
         await self._update(name, _without_finalizers, "finalize")
 
     async def _report(self, name: str, remaining: RemainingContent) -> None:
-        """Write into the status what keeps the namespace; nothing if it says so already."""
+        """Write what blocks the deletion into the status, if it is not there already."""
 
         def reported(old: JsonObject) -> tuple[JsonObject, bool]:
             before = old["status"].get("conditions") or ()
-            conditions = deletion_conditions(before, remaining, self._serving.now())
+            conditions = deletion_conditions(before, remaining, self._context.now())
             return old | {"status": old["status"] | {"conditions": conditions}}, False
 
         await self._update(name, reported, "status")
 
     async def _update(self, name: str, mutation: Mutation, subresource: str) -> None:
-        resource, key = self._serving.registry.get("", "v1", "namespaces"), Key("namespaces", "", name)
-        await update(self._serving, resource, key, mutation, _OPTIONS, subresource=subresource)
+        resource, key = self._context.registry.get("", "v1", "namespaces"), Key("namespaces", "", name)
+        await update(self._context, resource, key, mutation, _OPTIONS, subresource=subresource)
 
     async def _delete(self, resource: ResourceType, key: Key) -> bool:
         done: DeleteResult | None = None
         with ignoring("NotFound"):
-            done = await delete(self._serving, resource, key, _DELETE)
+            done = await delete(self._context, resource, key, _DELETE)
         return done is None or done.gone
 
 
 def _has_finalizers(namespace: JsonObject) -> bool:
-    """Whether others hold the namespace itself."""
+    """Whether other finalizers block the deletion of the namespace."""
     others = [
         finalizer for finalizer in namespace["spec"].get("finalizers") or () if finalizer != "kubernetes"
     ]

@@ -36,15 +36,15 @@ def aggregated_rules(role: Json, roles: Iterable[Json]) -> list[Json]:
 
 
 class RoleAggregation:
-    """Looks at all aggregated roles after any ClusterRole was written; a round that changes nothing ends it."""
+    """Updates all aggregated roles after any ClusterRole was written, until nothing changes."""
 
-    def __init__(self, serving: ServerContext) -> None:
-        self._serving = serving
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
         self._changed = asyncio.Event()
-        serving.listeners.append(self._hear)
+        context.listeners.append(self._on_write)
 
-    def _hear(self, heard: CommittedWrite) -> None:
-        if heard.resource.qualified == ROLES:
+    def _on_write(self, write: CommittedWrite) -> None:
+        if write.resource.qualified == ROLES:
             self._changed.set()
 
     async def run(self) -> None:
@@ -58,11 +58,11 @@ class RoleAggregation:
                     await self._fill(role)
 
     def _roles(self) -> list[JsonObject]:
-        return [orjson.loads(item.data) for item in self._serving.store.list(ROLES).objects]
+        return [orjson.loads(item.data) for item in self._context.store.list(ROLES).objects]
 
     async def _fill(self, role: JsonObject) -> None:
         rules = aggregated_rules(role, self._roles())
-        resource = self._serving.registry.get(GROUP, "v1", "clusterroles")
+        resource = self._context.registry.get(GROUP, "v1", "clusterroles")
         if rules == (role.get("rules") or []):
             return
         name = role["metadata"]["name"]
@@ -74,10 +74,10 @@ class RoleAggregation:
         }
 
         def filled(old: JsonObject) -> tuple[JsonObject, bool]:
-            return apply_configuration(self._serving, resource, old, wanted, _AGGREGATION_OPTIONS, ""), True
+            return apply_configuration(self._context, resource, old, wanted, _AGGREGATION_OPTIONS, ""), True
 
         with ignoring("NotFound", "Conflict"):
-            await update(self._serving, resource, Key(ROLES, "", name), filled, _AGGREGATION_OPTIONS)
+            await update(self._context, resource, Key(ROLES, "", name), filled, _AGGREGATION_OPTIONS)
 
 
 _BOOTSTRAP_OPTIONS: Final = WriteOptions(manager="kube-apiserver", validation=IGNORE)
@@ -124,16 +124,16 @@ _EDITED: Final = (
 """Groups, the core one by an empty name, and resources: of kinds that this server has, as every cluster lists them."""
 
 
-async def ensure_bootstrap_roles(serving: ServerContext) -> None:
-    """What is there is left alone."""
+async def ensure_bootstrap_roles(context: ServerContext) -> None:
+    """Create the missing roles and bindings; existing ones stay as they are."""
     missing = [
         (plural, obj)
         for plural, obj in (*_roles(), *(_binding(*row) for row in _BINDINGS))
-        if serving.store.get(Key(f"{plural}.{GROUP}", "", obj["metadata"]["name"])) is None
+        if context.store.get(Key(f"{plural}.{GROUP}", "", obj["metadata"]["name"])) is None
     ]
     await asyncio.gather(
         *(
-            create(serving, serving.registry.get(GROUP, "v1", plural), None, obj, _BOOTSTRAP_OPTIONS)
+            create(context, context.registry.get(GROUP, "v1", plural), None, obj, _BOOTSTRAP_OPTIONS)
             for plural, obj in missing
         )
     )

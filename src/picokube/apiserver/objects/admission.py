@@ -32,6 +32,7 @@ from picokube.apiserver.protocol.body import (
     duplicate_keys,
     json_kind,
     json_problem,
+    media_type,
     read_json,
     read_yaml,
 )
@@ -53,7 +54,7 @@ class DecodedObject:
 
 
 async def decode_request(
-    serving: ServerContext,
+    context: ServerContext,
     resource: ResourceType,
     target: Target,
     request: Request,
@@ -65,12 +66,12 @@ async def decode_request(
 
     With `any_kind` a custom object may say that it is of another kind: an update finds that last, after a conflict.
     """
-    read = partial(_decode, serving, resource, target, request, options, any_kind=any_kind)
+    read = partial(_decode, context, resource, target, request, options, any_kind=any_kind)
     return await evaluated(read, size=options.size)
 
 
 def _decode(
-    serving: ServerContext,
+    context: ServerContext,
     resource: ResourceType,
     target: Target,
     request: Request,
@@ -78,16 +79,16 @@ def _decode(
     *,
     any_kind: bool,
 ) -> DecodedObject:
-    protobuf = None if resource.is_custom else serving.protobuf
+    protobuf = None if resource.is_custom else context.protobuf
     try:
         decoded = decode_object(request, protobuf=protobuf)
     except errors.ApiError as error:
         if error.code != HTTPStatus.BAD_REQUEST:
             raise
         raise _not_recognized(resource, error.message, request.body) from error
-    check_type(serving.registry, resource, decoded.object, request.body)
+    check_type(context.registry, resource, decoded.object, request.body)
     if resource.is_custom:
-        _check_custom_type(serving.registry, resource, decoded, options, any_kind=any_kind)
+        _check_custom_type(context.registry, resource, decoded, options, any_kind=any_kind)
     if any_kind and resource.is_custom and decoded.object["kind"] != resource.kind:
         found = DecodedObject(object=resource.strategy.decode(decoded.object)[0], warnings=[])
     else:
@@ -107,14 +108,14 @@ def _not_recognized(resource: ResourceType, why: str, body: bytes) -> errors.Api
 
 
 def typed(resource: ResourceType, decoded: Decoded, options: WriteOptions) -> DecodedObject:
-    """Typed as its kind says; what the kind does not know is refused, warned of or dropped."""
+    """The object decoded by its kind; unknown fields are refused, reported as warnings or dropped."""
     obj, unknown = resource.strategy.decode(decoded.object)
     warnings = strict_check(resource, unknown, decoded.strict_problems, options)
     return DecodedObject(object=obj, warnings=warnings)
 
 
 def check_type(registry: Registry, resource: ResourceType, obj: JsonObject, body: bytes) -> None:
-    """The body says what it is. A built-in object is what the path says; whether a custom one is, comes later."""
+    """Check apiVersion and kind of a body against the path; for custom kinds, only that they are present."""
     kind, api_version = obj.get("kind") or "", obj.get("apiVersion") or ""
     for name, value in (("apiVersion", api_version), ("kind", kind)):
         if not isinstance(value, str):
@@ -240,7 +241,7 @@ class Patch:
     """A change of an object."""
 
     patched: Callable[[JsonObject], Any]
-    """From the object, which stays as it is, to what the patch makes of it, which may be anything and share parts."""
+    """From the object, which is not changed, to the patched value, which may share parts with it."""
     strict_problems: Sequence[str] = ()
     """What a strict reader would refuse about the patch itself."""
     shown: str = ""
@@ -300,6 +301,19 @@ def read_strategic_patch(request: Request, resource: ResourceType) -> Patch:
     return Patch(patched=merge, strict_problems=duplicate_keys(request.body, patch), shown=plain(patch))
 
 
+def patch_reader(resource: ResourceType, request: Request) -> Callable[[], Patch] | None:
+    """The function that reads the patch of a request; None for a media type that this kind has no patches of."""
+    match media_type(request):
+        case "application/merge-patch+json":
+            return partial(read_merge_patch, request)
+        case "application/json-patch+json":
+            return partial(read_json_patch, request)
+        case "application/strategic-merge-patch+json" if not resource.is_custom:
+            return partial(read_strategic_patch, request, resource)
+        case _:
+            return None
+
+
 def _read_patch(request: Request, kind: str, go_type: str, *, preface: str = "error decoding patch: ") -> Any:
     """The patch itself; `kind` is what it must be."""
     try:
@@ -313,7 +327,7 @@ def _read_patch(request: Request, kind: str, go_type: str, *, preface: str = "er
 
 
 def patched_object(
-    serving: ServerContext, resource: ResourceType, patch: Patch, old: JsonObject, options: WriteOptions
+    context: ServerContext, resource: ResourceType, patch: Patch, old: JsonObject, options: WriteOptions
 ) -> tuple[JsonObject, list[str]]:
     """The patched object as its kind is typed; what does not fit is refused."""
     found = patch.patched(old)
@@ -323,10 +337,10 @@ def patched_object(
     is_typed = (found.get("apiVersion"), found.get("kind")) == (resource.api_version, resource.kind)
     try:
         if not patch.shown and not is_typed:
-            check_type(serving.registry, resource, found, orjson.dumps(found, option=option))
+            check_type(context.registry, resource, found, orjson.dumps(found, option=option))
         obj, unknown = _decoded_changes(resource, found, old)
         if patch.shown:
-            # A strategic patch merges structs of this kind, whatever it says that they are.
+            # A strategic patch merges structs of this kind, whatever kind it states.
             obj |= {"apiVersion": resource.api_version, "kind": resource.kind}
         return obj, strict_check(resource, unknown, list(patch.strict_problems), options)
     except errors.ApiError as error:
@@ -353,7 +367,7 @@ def _decoded_changes(
 
 
 def _decode_problem(error: errors.ApiError) -> str:
-    """Why a patched object cannot be read, without what says which kind it should be."""
+    """Why a patched object cannot be decoded, without the part of the message that names the expected kind."""
     why = error.message
     for words in ("cannot be handled as a ", "must be of type "):
         _, found_words, rest = why.partition(words)
@@ -363,7 +377,7 @@ def _decode_problem(error: errors.ApiError) -> str:
 
 
 def _convert_problem(error: errors.ApiError) -> str:
-    """The same of a strategic patch, whose result is never written as JSON."""
+    """The same for a strategic patch, whose result is converted, not decoded from JSON."""
     if isinstance(error.__cause__, WrongType):
         return error.__cause__.restoring
     why = _decode_problem(error)
@@ -373,7 +387,7 @@ def _convert_problem(error: errors.ApiError) -> str:
 def read_apply_configuration(
     resource: ResourceType, target: Target, request: Request, options: WriteOptions
 ) -> tuple[JsonObject, list[str]]:
-    """What a manager says it wants, and what it is warned of."""
+    """The configuration that a manager applies, and warnings about it."""
     if not request.parameter("fieldManager"):
         raise errors.ApiError(
             422,
@@ -445,7 +459,7 @@ def _json_config(request: Request) -> Decoded:
 
 
 def apply_configuration(
-    serving: ServerContext,
+    context: ServerContext,
     resource: ResourceType,
     live: JsonObject | None,
     config: JsonObject,
@@ -461,7 +475,7 @@ def apply_configuration(
             manager=options.manager,
             force=options.force,
             subresource=subresource,
-            now=serving.now(),
+            now=context.now(),
         )
     except ApplyConflict as error:
         raise errors.ApiError(409, "Conflict", error.message, details={"causes": error.causes}) from error
@@ -471,7 +485,7 @@ def apply_configuration(
 
 
 def _struct(resource: ResourceType, config: JsonObject, found: JsonObject) -> JsonObject:
-    """An object of a built-in kind, as it is typed."""
+    """An applied object of a built-in kind, decoded."""
     try:
         return resource.strategy.decode(found)[0]
     except errors.ApiError as error:

@@ -16,7 +16,7 @@ MAX_BYTES = 2 * 1024 * 1024
 
 
 class DecodedCache:
-    """Each object at one revision; those that were written or asked for last stay."""
+    """Each object at one revision; the least recently used are evicted."""
 
     def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -67,14 +67,14 @@ class ServerContext:
     last_written: DecodedCache = field(default_factory=DecodedCache)
     listeners: list[Callable[[CommittedWrite], None]] = field(default_factory=list)
     """Parts of the server itself that follow every write, after its commit."""
-    settling: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    after_write: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     """By resource: what the server itself does after a write of such an object, before that is answered."""
 
-    def tell(self, resource: ResourceType, obj: JsonObject, *, gone: bool = False) -> None:
-        """Let the listeners know of a committed write."""
-        heard = CommittedWrite(resource=resource, object=obj, gone=gone)
+    def notify(self, resource: ResourceType, obj: JsonObject, *, gone: bool = False) -> None:
+        """Notify the listeners of a committed write."""
+        write = CommittedWrite(resource=resource, object=obj, gone=gone)
         for listener in self.listeners:
-            listener(heard)
+            listener(write)
 
     def now(self) -> str:
         """The time as metadata shows it: whole seconds."""
@@ -88,7 +88,7 @@ class ServerContext:
 
 @lru_cache(maxsize=64)
 def _to_the_second(moment: datetime) -> str:
-    """Asked for several times a write, and the same for all writes of a second."""
+    """The timestamp of a second, cached: every write needs it several times."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -96,7 +96,7 @@ class DeleteResult:
 
 
 async def delete(
-    serving: ServerContext, resource: ResourceType, key: Key, options: DeleteOptions
+    context: ServerContext, resource: ResourceType, key: Key, options: DeleteOptions
 ) -> DeleteResult:
     """Remove an object, or mark it and leave it to those who hold it. Marking twice changes nothing."""
     done: DeleteResult | None = None
@@ -112,18 +112,18 @@ async def delete(
         if resource.qualified == "namespaces" and key.name in PROTECTED_NAMESPACES:
             raise errors.forbidden("namespaces", "", key.name, "this namespace may not be deleted")
         check_preconditions(resource, obj, options)
-        marked = _mark(serving, resource, obj, options)
+        marked = _mark(context, resource, obj, options)
         gone = not deletion_blockers(obj)
         done = DeleteResult(object=obj, gone=gone, changed=(gone or marked) and not options.dry_run)
         if not done.changed:
             return None
         return remove_decision(obj) if gone else put_decision(obj)
 
-    await serving.store.change(key, change)
+    await context.store.change(key, change)
     if done is None:
         raise RuntimeError("the store did not ask for the change")
     if done.changed:
-        serving.tell(resource, done.object, gone=done.gone)
+        context.notify(resource, done.object, gone=done.gone)
     return done
 
 
@@ -147,7 +147,7 @@ def check_preconditions(resource: ResourceType, obj: JsonObject, options: Delete
 
 
 def _check_definition(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> None:
-    """The same of a definition, in the words that updates use."""
+    """Preconditions of a definition, with the messages of updates."""
     meta = obj["metadata"]
     for name, stated, found in (
         ("UID", options.uid, meta["uid"]),
@@ -158,11 +158,11 @@ def _check_definition(resource: ResourceType, obj: JsonObject, options: DeleteOp
             raise errors.conflict(resource.plural, resource.group, meta["name"], why)
 
 
-def _mark(serving: ServerContext, resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> bool:
+def _mark(context: ServerContext, resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> bool:
     """Set what deletion sets; whether anything of it is new."""
     meta = obj["metadata"]
     if resource.qualified == CRDS and not meta.get("deletionTimestamp"):
-        mark_deleted(obj, serving.now())
+        mark_deleted(obj, context.now())
         return True
     before = orjson.dumps(obj)
     if resource.qualified == CRDS:
@@ -179,7 +179,7 @@ def _mark(serving: ServerContext, resource: ResourceType, obj: JsonObject, optio
     grace = _grace(resource, obj, options)
     if deletion_blockers(obj) or grace or resource.grace_seconds is not None:
         if not meta.get("deletionTimestamp"):
-            meta["deletionTimestamp"] = serving.after(grace)
+            meta["deletionTimestamp"] = context.after(grace)
             if resource.qualified == "namespaces":
                 obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
             else:
@@ -188,12 +188,12 @@ def _mark(serving: ServerContext, resource: ResourceType, obj: JsonObject, optio
                 meta["generation"] += 1
         elif options.grace_seconds is not None and grace < meta.get("deletionGracePeriodSeconds", 0):
             meta["deletionGracePeriodSeconds"] = grace
-            meta["deletionTimestamp"] = serving.after(grace)
+            meta["deletionTimestamp"] = context.after(grace)
     return orjson.dumps(obj) != before
 
 
 def _grace(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> int:
-    """Seconds that a pod on a node is given; everything else goes at once."""
+    """The grace period: only pods on a node have one."""
     if resource.grace_seconds is None or not (obj.get("spec") or {}).get("nodeName"):
         return 0
     if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):

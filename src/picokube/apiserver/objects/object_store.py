@@ -29,16 +29,16 @@ from picokube.apiserver.storage.store import Decision, Key, Put, Remove, Stored
 from picokube.schema import ErrorType, FieldError, UnknownField
 
 Mutation = Callable[[JsonObject], tuple[JsonObject, bool]]
-"""From the stored object to the wanted one; the flag says that managedFields are already right."""
+"""From the stored object to the wanted one, and whether its managedFields are already up to date."""
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _IMMUTABLE = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _REPORTED_TWICE = frozenset({"uid", "deletionTimestamp"})
-"""kube-apiserver checks these at two places and tells both in the causes."""
+"""kube-apiserver checks these in two places and reports both."""
 
 
 def checked_update(
-    serving: ServerContext,
+    context: ServerContext,
     resource: ResourceType,
     old: JsonObject,
     mutation: Mutation,
@@ -54,14 +54,14 @@ def checked_update(
     check_version(resource, old, meta)
     _keep_server_fields(old, meta)
     if not (managed and bare(obj) == bare(old)):
-        # Who applies what is there already leaves even defaults as they are.
+        # Applying what is stored already changes nothing, not even defaults.
         resource.strategy.complete(obj, old)
     if resource.guard is not None and options.user is not None:
         resource.guard(obj, old, options.user)
     managed_fields = obj["metadata"].get("managedFields")
     if not managed:
         managed_fields = managed_after_write(
-            resource, old, obj, manager=options.manager, subresource=subresource, now=serving.now()
+            resource, old, obj, manager=options.manager, subresource=subresource, now=context.now()
         )
     _keep_deletion(old, obj["metadata"])
     resource.strategy.prepare_update(obj, old, subresource)
@@ -81,20 +81,21 @@ def checked_update(
     if resource.is_custom:
         whole_floats_to_integers(obj, old)
     warnings = [*finalizer_warnings(resource, meta, old["metadata"]), *resource.strategy.warnings(obj, old)]
-    if _is_unchanged(obj, old):
+    if _timeless(obj) == _timeless(old):
+        # Nothing changes; the time at which fields were last managed does not count.
         return None, warnings
     return obj, warnings
 
 
 def _share_unchanged(obj: JsonObject, old: JsonObject) -> None:
-    """What is equal to what is stored becomes the same: equal values of a typed object are of equal types."""
+    """Replace values that equal the stored ones by those: equal values of a typed object have equal types."""
     for name, value in obj.items():
         if name != "metadata" and value is not old.get(name) and value == old.get(name):
             obj[name] = old[name]
 
 
 def set_managed(meta: JsonObject, managed_fields: list[JsonObject] | None) -> None:
-    """Fields are owned as the writer left them: what the server adds afterwards belongs to nobody."""
+    """Set managedFields. Fields that the server adds afterwards have no owner."""
     if managed_fields:
         meta["managedFields"] = managed_fields
     else:
@@ -150,7 +151,7 @@ def _keep_server_fields(old: JsonObject, meta: JsonObject) -> None:
 
 
 def _keep_deletion(old: JsonObject, meta: JsonObject) -> None:
-    """A deletion is not taken back. Who states another time owns it all the same."""
+    """Restore the deletion fields: a deletion cannot be undone."""
     before = old["metadata"]
     if before.get("deletionTimestamp"):
         meta["deletionTimestamp"] = before["deletionTimestamp"]
@@ -206,19 +207,10 @@ def _metadata_update_errors(old: JsonObject, meta: JsonObject) -> list[FieldErro
                     type=ErrorType.FORBIDDEN,
                     field="metadata.finalizers",
                     detail="no new finalizers can be added if the object is being deleted, found new finalizers "
-                    f"[]string{{{', '.join(_json_quoted(item) for item in added)}}}",
+                    f"[]string{{{', '.join(orjson.dumps(item).decode() for item in added)}}}",
                 )
             ]
     return problems
-
-
-def _json_quoted(text: str) -> str:
-    return orjson.dumps(text).decode()
-
-
-def _is_unchanged(obj: JsonObject, old: JsonObject) -> bool:
-    """Whether a write would change anything; when fields were last managed is nothing."""
-    return _timeless(obj) == _timeless(old)
 
 
 def _timeless(obj: JsonObject) -> dict[str, Any]:
@@ -244,7 +236,7 @@ class WriteResult:
     created: bool = False
     deleted: bool = False
     data: bytes | None = None
-    """The bytes that were stored; None where nothing was, or where they are not what is shown."""
+    """The stored bytes; None if nothing was stored, or if they are not in the requested version."""
     warnings: list[str] | None = None
 
 
@@ -265,7 +257,7 @@ def strict_check(
 
 
 async def create(
-    serving: ServerContext,
+    context: ServerContext,
     resource: ResourceType,
     namespace: str | None,
     obj: JsonObject,
@@ -275,18 +267,18 @@ async def create(
 ) -> WriteResult:
     """Create an object that was decoded already. With generateName, taken names are tried again.
 
-    `managed` says that its managedFields are right as they are. A dry run shows the resourceVersion that was sent.
+    `managed`: its managedFields are up to date. A dry run returns the resourceVersion that was sent.
     """
     meta = obj.setdefault("metadata", {})
-    _check_kind(serving, resource, str(meta.get("name") or ""))
-    check_namespace(serving, resource, namespace, str(meta.get("name") or ""))
+    _check_kind(context, resource, str(meta.get("name") or ""))
+    check_namespace(context, resource, namespace, str(meta.get("name") or ""))
     base = str(meta.get("generateName") or "")
     generated = base and not meta.get("name")
     for _ in range(MAX_NAME_ATTEMPTS):
         if generated:
-            meta["name"] = base[:GENERATED_NAME_BASE] + serving.new_suffix()
+            meta["name"] = base[:GENERATED_NAME_BASE] + context.new_suffix()
         try:
-            return await _create_named(serving, resource, namespace, obj, options, managed=managed)
+            return await _create_named(context, resource, namespace, obj, options, managed=managed)
         except errors.ApiError as error:
             if not base or error.reason != "AlreadyExists":
                 raise
@@ -307,7 +299,7 @@ def _no_unique_name(error: errors.ApiError) -> errors.ApiError:
 
 
 async def _create_named(
-    serving: ServerContext,
+    context: ServerContext,
     resource: ResourceType,
     namespace: str | None,
     sent: JsonObject,
@@ -318,8 +310,8 @@ async def _create_named(
     written = orjson.dumps(sent)
     size, obj = len(written), orjson.loads(written)
     stated = str(obj["metadata"].get("resourceVersion") or "")
-    _stamp_new(serving, resource, namespace, obj)
-    prepare = partial(_prepare_new, resource, obj, options, managed=managed, now=serving.now())
+    _stamp_new(context, resource, namespace, obj)
+    prepare = partial(_prepare_new, resource, obj, options, managed=managed, now=context.now())
     warnings = await evaluated(prepare, size=size)
     if stated.isdigit() and int(stated) and not options.dry_run:
         raise errors.internal("resourceVersion should not be set on objects to be created")
@@ -327,21 +319,21 @@ async def _create_named(
     kept = as_stored(resource, obj)
 
     def change(stored: Stored | None) -> Put | None:
-        _check_kind(serving, resource, key.name)
+        _check_kind(context, resource, key.name)
         if stored is not None:
             raise _already_exists(resource, stored)
         return None if options.dry_run else put_decision(kept)
 
-    stored = await serving.store.change(key, change)
+    stored = await context.store.change(key, change)
     obj = object_in_version(resource, kept)
     if not options.dry_run:
-        serving.tell(resource, obj)
+        context.notify(resource, obj)
     elif stated:
         obj["metadata"]["resourceVersion"] = stated
     data = None
     if stored is not None and not options.dry_run:
         data = stored.data
-        _cache(serving, resource, stored, kept)
+        _cache(context, resource, stored, kept)
     return WriteResult(object=obj, created=True, data=data, warnings=warnings)
 
 
@@ -377,14 +369,14 @@ def _already_exists(resource: ResourceType, stored: Stored) -> errors.ApiError:
 
 
 def _stamp_new(
-    serving: ServerContext, resource: ResourceType, namespace: str | None, obj: JsonObject
+    context: ServerContext, resource: ResourceType, namespace: str | None, obj: JsonObject
 ) -> None:
     """What the server alone sets."""
     meta = obj["metadata"]
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
         meta.pop(name, None)
-    meta["uid"] = serving.new_uid()
-    meta["creationTimestamp"] = serving.now()
+    meta["uid"] = context.new_uid()
+    meta["creationTimestamp"] = context.now()
     if namespace is not None and resource.namespaced:
         meta["namespace"] = namespace
     elif not resource.namespaced:
@@ -393,18 +385,18 @@ def _stamp_new(
         meta["generation"] = 1
 
 
-def _check_kind(serving: ServerContext, resource: ResourceType, name: str) -> None:
+def _check_kind(context: ServerContext, resource: ResourceType, name: str) -> None:
     """Nothing is created of a kind that is going away."""
-    if not serving.registry.takes_new(resource):
+    if not context.registry.takes_new(resource):
         why = "create not allowed while custom resource definition is terminating"
         raise errors.forbidden(resource.plural, resource.group, name, why)
 
 
-def check_namespace(serving: ServerContext, resource: ResourceType, namespace: str | None, name: str) -> None:
+def check_namespace(context: ServerContext, resource: ResourceType, namespace: str | None, name: str) -> None:
     """Nothing is created in a namespace that does not exist or is going away."""
     if not resource.namespaced or namespace is None:
         return
-    stored = serving.store.get(Key("namespaces", "", namespace))
+    stored = context.store.get(Key("namespaces", "", namespace))
     if stored is None:
         raise errors.not_found("namespaces", "", namespace)
     if b'"deletionTimestamp"' in stored.data and orjson.loads(stored.data)["metadata"].get(
@@ -426,7 +418,7 @@ def check_namespace(serving: ServerContext, resource: ResourceType, namespace: s
 
 
 async def update(
-    serving: ServerContext,
+    context: ServerContext,
     resource: ResourceType,
     key: Key,
     mutation: Mutation,
@@ -436,10 +428,10 @@ async def update(
     is_replacement: bool = False,
     shares: bool = False,
 ) -> WriteResult:
-    """Change an object by a function of what is stored. No change at all writes nothing.
+    """Change an object by a function of the stored one. If nothing changes, nothing is written.
 
     A replacement states a whole object; another uid in it means another object. A mutation that `shares` leaves the
-    object it is given as it is, and its answer may share parts with it; any other is given a copy.
+    object unchanged, and its result may share parts with it; any other mutation gets a copy.
     """
     written: WriteResult | None = None
     changed = False
@@ -448,19 +440,19 @@ async def update(
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
         found = upgraded(resource, stored)
-        known = serving.last_written.of(stored) if found is stored else None
+        known = context.last_written.of(stored) if found is stored else None
         decide = partial(decided, found, known)
         return await evaluated(decide, size=max(options.size, len(stored.data)), inline=INLINE_UPDATE)
 
     def decided(found: Stored, known: JsonObject | None) -> Decision:
         nonlocal written, changed
-        # Nobody changes it: the next writer may be given the same.
+        # Never mutated: the next change may receive the same object.
         as_it_is = orjson.loads(found.data) if known is None else known
         old = object_in_version(resource, as_it_is)
-        # What was stored in another version is not complete in this one.
+        # An object that is stored in another version lacks the defaults of this one.
         wanted = mutation if shares and old is as_it_is else _on_copy(mutation)
         wanted = replacement_of(resource, old, wanted) if is_replacement else wanted
-        obj, warnings = checked_update(serving, resource, old, wanted, options, subresource=subresource)
+        obj, warnings = checked_update(context, resource, old, wanted, options, subresource=subresource)
         changed = obj is not None and not options.dry_run
         kept = None if obj is None else as_stored(resource, obj)
         written = WriteResult(object=old if kept is None else kept, warnings=warnings)
@@ -468,28 +460,28 @@ async def update(
             return None
         if kept["metadata"].get("deletionTimestamp") and not deletion_blockers(kept):
             written.deleted = True
-            # What it was may be known to others, and its last state has a revision of its own.
+            # A copy: the old object is shared, and the last state has its own revision.
             return remove_decision({**old, "metadata": {**old["metadata"]}})
         return put_decision(kept)
 
-    stored = await serving.store.change(key, change)
+    stored = await context.store.change(key, change)
     if written is None:
         raise RuntimeError("the store did not ask for the change")
     if changed and not written.deleted and stored is not None:
         written.data = stored.data
-        _cache(serving, resource, stored, written.object)
+        _cache(context, resource, stored, written.object)
     written.object = object_in_version(resource, written.object)
     if changed:
-        serving.tell(resource, written.object, gone=written.deleted)
+        context.notify(resource, written.object, gone=written.deleted)
     return written
 
 
-def _cache(serving: ServerContext, resource: ResourceType, stored: Stored, obj: JsonObject) -> None:
-    """For the next one to write it; of kinds that are written again and again, and that nobody changes in place."""
+def _cache(context: ServerContext, resource: ResourceType, stored: Stored, obj: JsonObject) -> None:
+    """Keep the decoded object for the next change, for kinds that are written often and never mutated in place."""
     if obj.get("apiVersion") == resource.api_version and (
         resource.is_custom or getattr(resource.strategy, "settles", False)
     ):
-        serving.last_written.keep(stored, obj)
+        context.last_written.keep(stored, obj)
 
 
 def _on_copy(mutation: Mutation) -> Mutation:

@@ -253,7 +253,7 @@ class Selection:
 
     @property
     def name(self) -> str | None:
-        """The one name that can match, if the selector says so."""
+        """The one name that can match, if the selector names it."""
         names = [term.value for term in self.fields if term.field == "metadata.name" and not term.negated]
         return names[0] if names else None
 
@@ -264,7 +264,7 @@ class Selection:
 
 
 class _Fields:
-    """Field values of an object; parsed only if a field other than its name is asked for."""
+    """Field values of an object; it is parsed only for fields other than its name and namespace."""
 
     def __init__(self, stored: Stored, converted: Callable[[JsonObject], JsonObject] | None) -> None:
         self._stored = stored

@@ -82,7 +82,7 @@ def _check_route(accept: str, verb: str) -> None:
 
 
 def wants_indentation(request: Request) -> bool:
-    """Who reads JSON with their eyes: who says so, and browsers, curl and Wget unless they say otherwise."""
+    """Whether a client wants indented JSON: by parameter, else browsers, curl and Wget."""
     if request.path.rstrip("/") == VERSION:
         return True
     if stated := request.parameter("pretty"):
@@ -123,7 +123,7 @@ class Representation(Protocol):
 
 
 class Whole:
-    """The object as it is stored, in the version that was asked for."""
+    """The whole object in the requested version."""
 
     content_type = JSON
 
@@ -146,7 +146,7 @@ class Whole:
 
 
 class MetadataOnly:
-    """apiVersion meta.k8s.io/v1, kind PartialObjectMetadata; a list of them has its own kind, which is asked for."""
+    """PartialObjectMetadata, or PartialObjectMetadataList for lists."""
 
     content_type = JSON
 
@@ -175,7 +175,7 @@ class MetadataOnly:
 
 
 class AsTable:
-    """meta.k8s.io/v1 Table; rows carry metadata, the whole object or nothing, as asked by includeObject."""
+    """A meta.k8s.io/v1 Table; rows contain metadata, the whole object or nothing, by includeObject."""
 
     content_type = JSON
 
@@ -234,7 +234,7 @@ class InYaml:
         return as_yaml(self._inner.many(resource, items, meta))
 
     def event(self, resource: ResourceType, data: bytes, *, first: bool) -> bytes:
-        """Watches are JSON; who asks for another form of them is refused before they begin."""
+        """Events are always JSON; other forms are refused before a watch begins."""
         return self._inner.event(resource, data, first=first)
 
 
@@ -333,16 +333,16 @@ MAX_WARNING_COUNT: Final = 50
 
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """One with a control character is left out, as Kubernetes does: a field's name may hold any."""
-    shown = _shortened(warning for warning in dict.fromkeys(warnings) if not _has_control_character(warning))
+    shown = _shortened(
+        warning
+        for warning in dict.fromkeys(warnings)
+        if not any(unicodedata.category(char) == "Cc" for char in warning)
+    )
     return tuple(("Warning", f"299 - {orjson.dumps(item).decode()}") for item in shown)
 
 
-def _has_control_character(text: str) -> bool:
-    return any(unicodedata.category(c) == "Cc" for c in text)
-
-
 def _shortened(warnings: Iterable[str]) -> list[str]:
-    """As Kubernetes does: 4,096 characters in all; of many warnings 256 of each, and what is beyond is left out.
+    """Limit warnings as Kubernetes does: 4,096 characters in total; if there are more, 256 of each.
 
     Reads no more of them than it needs: an object may have a hundred thousand.
     """
@@ -369,7 +369,7 @@ def _shortened(warnings: Iterable[str]) -> list[str]:
 
 @contextmanager
 def also_warning(warnings: list[str]) -> Iterator[None]:
-    """What is refused meanwhile is refused with these warnings."""
+    """Add these warnings to errors that are raised inside."""
     try:
         yield
     except ApiError as error:

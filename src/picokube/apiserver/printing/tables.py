@@ -61,7 +61,7 @@ def table_row(resource: ResourceType, obj: JsonObject) -> list[Any]:
 
 
 def table_conditions(resource: ResourceType, obj: JsonObject) -> JsonObject:
-    """What a row says of the object as a whole: that it is over, for kinds that end."""
+    """Conditions of a row: that the object has ended, for kinds that end."""
     conditions = getattr(resource.strategy, "table_conditions", None)
     found = conditions(obj) if conditions is not None else None
     return {"conditions": found} if found else {}

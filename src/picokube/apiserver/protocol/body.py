@@ -30,7 +30,7 @@ _GO_MESSAGES = {
 def json_problem(body: bytes) -> str:
     """The first thing wrong with a body that is no JSON."""
     try:
-        # Numbers stay texts: Python refuses very long ones in its own words.
+        # Numbers stay strings: Python refuses very long ones with its own message.
         json.loads(body, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
         return _go_problem(error)
@@ -91,7 +91,7 @@ class YamlTooLarge(yaml.YAMLError):
 
 
 def load_yaml(body: bytes) -> tuple[Any, list[str]]:
-    """The document, and keys that a map repeats, as Go's YAML tells them. Raises YAMLError."""
+    """The document, and repeated keys of maps with the messages of Go's YAML. Raises YAMLError."""
     _check_depth(body)
     loader = yaml.CSafeLoader(body)
     try:
@@ -174,8 +174,7 @@ _RESOLVER = Resolver()
 class _YamlDumper(yaml.CSafeDumper):
     """Writes no anchors: a document is a tree."""
 
-    def ignore_aliases(self, data: Any) -> bool:
-        del data
+    def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
@@ -285,9 +284,9 @@ def _not_an_object(document: Any) -> str:
 
 
 def duplicate_keys(body: bytes, document: Any) -> list[str]:
-    """`duplicate field "spec.x"` for each key that an object repeats, in the order they stand.
+    """`duplicate field "spec.x"` for each key that an object repeats, in document order.
 
-    `document` is what was read from the body, as it was read.
+    `document` is the decoded body.
     """
     if _is_compact(body, document):
         return []
@@ -311,7 +310,7 @@ def duplicate_keys(body: bytes, document: Any) -> list[str]:
 
 
 def _is_compact(body: bytes, document: Any) -> bool:
-    """Whether it is, byte for byte, what is written of what is read from it: then nothing was read twice."""
+    """Whether the body is the compact encoding of the document: then no key is repeated."""
     try:
         return orjson.dumps(document) == body
     except (ValueError, TypeError):
@@ -319,7 +318,7 @@ def _is_compact(body: bytes, document: Any) -> bool:
 
 
 class _Members(list[tuple[str, Any]]):
-    """Members of a JSON object as they stand, repeated ones included."""
+    """Members of a JSON object in document order, repeated ones included."""
 
 
 def _walk(value: Any, path: str, paths: list[str]) -> None:

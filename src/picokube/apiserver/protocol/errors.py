@@ -1,7 +1,7 @@
-"""Refusals, as Kubernetes' `Status` objects. Knows codes, reasons and wording; knows no handler.
+"""Errors as `Status` objects of Kubernetes: codes, reasons and messages.
 
 ApiError            anything that is answered with a Status
-└─ Expired          410: the history asked for is gone
+└─ Expired          410: the requested history was compacted
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ RETRY_SECONDS = 1
 
 
 class ApiError(Exception):
-    """An answer that is not what was asked for."""
+    """A request that fails: answered with a Status."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ApiError(Exception):
 
 
 class Expired(ApiError):
-    """The history asked for is gone: list again."""
+    """The requested history was compacted: the client must list again."""
 
     def __init__(self, message: str, *, metadata: JsonObject | None = None) -> None:
         super().__init__(HTTPStatus.GONE, "Expired", message, metadata=metadata)

@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 
 
 def memoized(most: int) -> Callable[[Callable[[Text], Answer]], Callable[[Text], Answer]]:
-    """So many answers of a function are kept. They are shared: nobody changes them."""
+    """Cache up to `most` results of a function. Results are shared and never mutated."""
 
     def decorate(work: Callable[[Text], Answer]) -> Callable[[Text], Answer]:
         kept = lru_cache(maxsize=most)(work)

@@ -22,7 +22,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """Who asks."""
+    """The user who sends a request."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ ANONYMOUS = User(name="system:anonymous", groups=("system:unauthenticated",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What was asked. Header names are lower case, and the path is decoded."""
+    """A request. Header names are lower case, and the path is decoded."""
 
     method: str
     path: str
@@ -68,7 +68,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """An answer that goes on: a watch, or a log that is followed."""
+    """A streamed answer: a watch, or a log that is followed."""
 
     chunks: AsyncIterator[bytes]
     status: int = HTTPStatus.OK
@@ -92,7 +92,7 @@ def json_response(
 
 
 def unchanged(headers: Sequence[tuple[str, str]]) -> Response:
-    """What the client has is still right. Says nothing of a body: a cache would believe it."""
+    """304: the copy of the client is current. It has no headers about a body, which a cache would believe."""
     return Response(status=HTTPStatus.NOT_MODIFIED, content_type="", headers=headers)
 
 
@@ -168,7 +168,7 @@ class WriteOptions:
     validation: str = WARN
     force: bool = False
     user: User | None = None
-    """Who writes; None where the server itself does."""
+    """The user who writes; None for the server itself."""
     size: int = 0
     """Bytes of the request."""
 
@@ -221,5 +221,5 @@ def forbidden(field: str, detail: str) -> FieldError:
 
 
 def manager_of(user_agent: str) -> str:
-    """Who writes, if they do not say: the first word of their user agent."""
+    """The field manager of a client that names none: the first word of its user agent."""
     return user_agent.split("/", 1)[0][:MANAGER_LENGTH] or "unknown"

@@ -52,7 +52,7 @@ class History:
 
 
 STRETCH = 256
-"""Revisions of the log that are looked at before others get a turn."""
+"""Revisions of the log that are read before the event loop may run other tasks."""
 
 MAX_PAUSE = 0.01
 """Seconds between two rounds of telling, however long they take."""
@@ -62,7 +62,7 @@ Past = Callable[[int, int, str, str | None], list[Event]]
 
 
 class Broadcaster:
-    """Who watches what, and how far everybody has been told."""
+    """All watchers and their progress."""
 
     def __init__(self, *, floor: int, revision: int, past: Past, settings: StoreSettings) -> None:
         self.floor, self.revision = floor, revision
@@ -85,7 +85,7 @@ class Broadcaster:
         return Watcher(self, resource, namespace, since)
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Tell everybody. The events are committed, in order of revision, and newer than all before."""
+        """Deliver committed events to all watchers, in order of revision."""
         for event in events:
             self.history.add(event)
             # A watcher that is dropped leaves the table, hence the copy.
@@ -103,7 +103,7 @@ class Broadcaster:
         return min(reading, default=self.revision)
 
     def close(self) -> None:
-        """End every watch after what it was already told."""
+        """End every watch after the events that are already queued for it."""
         self._closed = True
         for watcher in [*self._reading, *(watcher for live in self._live.values() for watcher in live)]:
             watcher.close()
@@ -114,7 +114,7 @@ class Broadcaster:
         self._in_round = True
         for watcher in due:
             watcher.wake_if_notified()
-        # They have their turn in the next round of the loop, whose clock may stand still until the one after that.
+        # Watchers run in the next iteration of the loop, whose clock may not advance before the one after.
         loop.call_soon(loop.call_soon, self._pause, loop.time())
 
     def _pause(self, began: float) -> None:
@@ -160,7 +160,7 @@ class Watcher:
 
     @property
     def revision(self) -> int:
-        """Everything up to here was delivered: what is stored, unless some of it waits for its round."""
+        """Everything up to this revision was delivered."""
         if self._live and not (self._waiting or self._dropped):
             return max(self._revision, self._source.revision)
         return self._revision
@@ -218,7 +218,7 @@ class Watcher:
             self._wake()
 
     def _look_back(self) -> None:
-        """Read a stretch of what is not in memory any more."""
+        """Read a stretch of events that are no longer in memory."""
         if self.revision >= self._source.history.start:
             self._take_over()
             return

@@ -32,7 +32,7 @@ from picokube.apiserver.storage.store import (
 
 MEMORY = ":memory:"
 APPLICATION = 0x6A616E67
-"""`jang`; says in the file's header that it is ours."""
+"""`jang` in the header of the file marks it as ours."""
 VERSION = 1
 BUSY_SECONDS = 5.0
 REMEDY = "move {directory} away; then start empty, or put a backup of it in its place"
@@ -148,7 +148,7 @@ class FileLock:
 
 
 def damaged(path: Path | str, error: sqlite3.DatabaseError) -> CannotOpen:
-    """SQLite's own words for what is wrong with a file, beside its name."""
+    """SQLite's message about a damaged file, with its name."""
     if error_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return Corrupt(path, f"damaged ({error}); {REMEDY.format(directory=Path(path).parent)}")
     return CannotOpen(path, str(error))
@@ -220,7 +220,7 @@ class Log:
                 if path != MEMORY:
                     self._reader = connect(path)
                     opening.callback(self._reader.close)
-                    # It reads in order and seldom twice; what is read often is in memory as objects.
+                    # It reads in order and seldom twice; current objects are in memory.
                     self._reader.executescript("PRAGMA query_only = ON; PRAGMA cache_size = -1000;")
             self._opened = opening.pop_all()
 
@@ -284,7 +284,7 @@ class Log:
         self._writer.execute("UPDATE meta SET value = ? WHERE name = 'floor'", (floor,))
 
     def prune(self, rows: int) -> bool:
-        """Walk some rows up to the floor and delete what they made superfluous; whether there is more to walk."""
+        """Walk some rows up to the floor and delete superseded ones; returns whether there are more."""
         after, floor = self._meta("pruned"), self._meta("floor")
         walk = {"after": after, "floor": floor, "rows": rows}
         upto, walked = self._writer.execute(WALKED, walk).fetchone()
@@ -301,7 +301,7 @@ class Log:
     def recover(self, revision: int) -> None:
         """Open the file anew after a commit whose outcome is unknown, and undo what follows `revision`.
 
-        Nobody was told of what is undone. Raises sqlite3.Error while the file cannot be used.
+        What is undone was never delivered. Raises sqlite3.Error while the file cannot be used.
         """
         if self.path == MEMORY:
             raise sqlite3.OperationalError("a store in memory cannot be opened again")
@@ -316,7 +316,7 @@ class Log:
         self._writer = fresh
 
     def _close_writer(self) -> None:
-        """The one there is then: recovering replaces it."""
+        """Close the current writer: recovering replaces it."""
         self._writer.close()
 
     def _meta(self, name: str) -> int:

@@ -45,7 +45,7 @@ from picokube.apiserver.storage.store import (
 )
 
 UNTOUCHED = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_TOOBIG})
-"""After these SQLite has certainly written nothing. After any other, the file must be looked at again."""
+"""After these errors SQLite has written nothing. After any other, the file must be reopened."""
 RETRIED = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CANTOPEN})
 """Errors of the machine, which pass: the file is opened anew at once."""
 NO_SPACE = "no space left on device; the change was not made"
@@ -81,7 +81,7 @@ class Writer(Protocol):
         ...
 
     async def close(self) -> None:
-        """Commit what was submitted and stop."""
+        """Commit submitted work and stop."""
         ...
 
 
@@ -91,7 +91,7 @@ class Committer:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._revision = log.bounds().revision
-        """Everything up to here is committed, and told."""
+        """Everything up to this revision is committed and delivered."""
         self._broken: str | None = None
 
     def commit(self, batch: Sequence[Work]) -> ChangeFailed | None:
@@ -175,7 +175,7 @@ class ThreadWriter:
         while (first := self._queue.get()) is not None:
             batch = [first, *self._waiting()]
             failure = self._committer.commit(batch)
-            # A loop that has ended has nobody left to tell.
+            # The loop may have ended.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._settle, batch, failure)
 
@@ -220,7 +220,7 @@ class InlineWriter:
 
 
 class Index:
-    """What is there now. Everything it answers is immutable."""
+    """The current objects. All results are immutable."""
 
     def __init__(self, objects: Iterable[Stored] = ()) -> None:
         self._shelves: dict[str, _ResourceIndex] = {}
@@ -298,13 +298,13 @@ def lean_key(key: Key) -> Key:
 
 
 class KeyLocks:
-    """Who may change which key."""
+    """Locks of keys, granted in order."""
 
     def __init__(self) -> None:
         self._waiting: dict[Key, deque[asyncio.Future[None]]] = {}
 
     async def take(self, key: Key) -> None:
-        """Wait until nobody else changes the key."""
+        """Wait until the key is free."""
         if (line := self._waiting.get(key)) is None:
             self._waiting[key] = deque()
             return
@@ -432,7 +432,7 @@ class SqliteStore:
             raise Closed
 
     def _event(self, key: Key, before: Stored | None, decision: Decision) -> Event | None:
-        """What a decision makes of the object as it is, under the next revision."""
+        """The event of a decision, under the next revision."""
         revision = self._given + 1
         match decision:
             case None:
@@ -482,7 +482,7 @@ class SqliteStore:
         return await answer
 
     def _rolled_back(self, resource: str, namespace: str | None, revision: int) -> Sequence[Stored]:
-        """The objects as they were, from what they are and what has happened since."""
+        """The objects at an older revision: the current ones with newer events undone."""
         now = self._index.list(resource, namespace)
         since = list(self._broadcaster.history.newest_first(resource, namespace, revision))
         if not since:

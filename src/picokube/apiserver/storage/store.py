@@ -26,7 +26,7 @@ class StorageError(Exception):
 
 
 class CannotOpen(StorageError):
-    """The data cannot be used. The message names the file and says what was found."""
+    """The data cannot be used. The message names the file and the problem."""
 
     def __init__(self, path: Path | str, found: str) -> None:
         super().__init__(f"{path}: {found}")
@@ -46,7 +46,7 @@ class Corrupt(CannotOpen):
 
 
 class ChangeFailed(StorageError):
-    """A change was not written and not told to anybody."""
+    """A change was not written and not delivered."""
 
 
 class DiskFull(ChangeFailed):
@@ -78,7 +78,7 @@ class StoreSettings:
     watch_queue_events: int = 4096
     """A watcher with more events waiting is dropped."""
     heartbeat: timedelta | None = timedelta(seconds=10)
-    """A quiet watch says so this often."""
+    """A watch without events returns an empty batch this often."""
     catch_up_lease: timedelta = timedelta(seconds=30)
     """So long may a watch that still reads old history hold compaction back."""
     prune_rows: int = 256
@@ -131,13 +131,13 @@ class Remove:
 
 Decision = Put | Remove | None
 Change = Callable[[Stored | None], Decision | Awaitable[Decision]]
-"""From the object as it is to what becomes of it; None leaves it. Raises to refuse. Nobody else changes the key while
+"""From the current object to its change; None changes nothing. Raises to refuse. The key is locked while
 an awaitable decision is made; other keys go on.
 """
 
 
 class EventType(StrEnum):
-    """What a watcher is told."""
+    """The type of a watch event."""
 
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
@@ -155,7 +155,7 @@ class Event:
 
 
 class Compacted(Exception):
-    """The history before `floor` is gone."""
+    """The history before `floor` was compacted."""
 
     def __init__(self, asked: int, floor: int) -> None:
         super().__init__(f"revision {asked} is older than {floor}, the oldest that is kept")
@@ -163,7 +163,7 @@ class Compacted(Exception):
 
 
 class NotReached(Exception):
-    """A state was asked for that is not there yet."""
+    """The requested revision is newer than the newest one."""
 
     def __init__(self, asked: int, newest: int) -> None:
         super().__init__(f"revision {asked} is newer than {newest}, the newest there is")
@@ -193,7 +193,7 @@ class Watch(Protocol):
 
     @property
     def revision(self) -> int:
-        """Everything up to here was delivered; what a bookmark says."""
+        """Everything up to this revision was delivered; bookmarks carry it."""
         ...
 
     async def aclose(self) -> None:
@@ -229,7 +229,7 @@ class Store(Protocol):
         ...
 
     async def change(self, key: Key, change: Change) -> Stored | None:
-        """Change one object; returns after the commit. What was removed is returned as its last state.
+        """Change one object; returns after the commit. A removed object is returned in its last state.
 
         What `change` raises is raised here. A caller that is cancelled after that learns nothing; the change happens.
         """

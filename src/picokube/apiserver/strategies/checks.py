@@ -1,7 +1,7 @@
 """Rules that many kinds share, with the messages of kube-apiserver.
 
 A rule yields what is wrong with one value; a table of rules names the members of an object in the order in which
-kube-apiserver looks at them. Knows no kind.
+kube-apiserver validates them. Knows no kind.
 """
 
 import ipaddress
@@ -17,6 +17,7 @@ from picokube.apiserver.kinds.names import (
     qualified_name_problems,
     subdomain_problems,
 )
+from picokube.apiserver.kinds.object_meta import label_errors
 from picokube.apiserver.protocol.messages import Json
 from picokube.schema.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 
@@ -236,10 +237,7 @@ def ip_address(field: str, value: str | None) -> Iterable[FieldError]:
         yield invalid(field, value or "", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 
-def labels(field: str, found: Mapping[str, str] | None) -> Problems:
-    for key, value in sorted((found or {}).items()):
-        yield from (invalid(field, key, problem) for problem in qualified_name_problems(key))
-        yield from (invalid(field, value, problem) for problem in label_value_problems(value))
+labels: Final = label_errors
 
 
 def _requirement(field: str, requirement: Json) -> Problems:

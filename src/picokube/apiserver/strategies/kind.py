@@ -22,12 +22,12 @@ class Kind:
     """A built-in kind with nothing of its own: decoded, stored, and its status kept apart."""
 
     rules: ClassVar[Rules] = ()
-    """Members of an object and their rules, in the order in which kube-apiserver looks at them."""
+    """Members of an object and their rules, in the order of kube-apiserver."""
     status_keeps: ClassVar[tuple[str, ...]] = ()
     """Metadata that a write to the status subresource may not change."""
     dropped_on_create: ClassVar[tuple[str, ...]] = ("status",)
     settles: ClassVar[bool] = False
-    """That what is stored stays as it is when it is completed and reset again, so that it need not be."""
+    """Whether defaulting and resetting a stored object changes nothing, so that unchanged parts are skipped."""
 
     def __init__(self, struct: str, *, version: str = "v1") -> None:
         self._struct = struct_of(struct)
@@ -67,7 +67,7 @@ class Kind:
             restore(obj, self._struct, self.dropped_on_create)
             self.default(obj)
             self.reset(obj)
-            # What was generated may be the default of something else: a Job takes its labels from its template.
+            # A generated value may be the default of another field: a Job takes its labels from its template.
             self._default(obj)
         self._rewrite(obj, stored=True)
 
@@ -157,7 +157,7 @@ class Kind:
     def _rewrite(
         self, obj: JsonObject, *, stored: bool, settled: Collection[str] = (), known: Json | None = None
     ) -> None:
-        """In place, metadata too: as Go would write it. What is a part of `known`, or settled, is so already."""
+        """Encode the object in place as Go would. Parts shared with `known`, and settled ones, are encoded already."""
         meta: JsonObject = obj.setdefault("metadata", {})
         found = written(obj, self._struct, stored=stored, settled=settled, known=known)
         new_meta = found["metadata"]
@@ -190,7 +190,7 @@ class StoredOnly(Kind):
     """A kind that nothing acts on. Creating an object returns a warning that says so."""
 
     plural: ClassVar = ""
-    reason: ClassVar = "nobody acts on {} on this server; it is stored only"
+    reason: ClassVar = "nothing acts on {} on this server; they are only stored"
 
     def warnings(self, _obj: Json, old: Json | None) -> list[str]:
         return [self.reason.format(self.plural)] if old is None and self.plural else []

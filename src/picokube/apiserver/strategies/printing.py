@@ -61,7 +61,7 @@ _SCALES = (
     (2 * 365 * 86400, 86400, "d", 0, ""),
     (8 * 365 * 86400, 365 * 86400, "y", 86400, "d"),
 )
-"""Up to so many seconds, the unit, and the finer unit for what is left."""
+"""Limit in seconds, unit, its name, and the finer unit of the remainder."""
 
 
 def human_duration(seconds: float) -> str:

@@ -94,9 +94,9 @@ def test_a_role_counts_from_the_moment_it_is_written():
     kinds = {built_in_type.kind: built_in_type for built_in_type in built_in_types()}
     assert not access.decide(JANE, LIST_PODS).allowed
     roles.objects += [_role("r", LIST), _binding("r")]
-    access.hear(CommittedWrite(resource=kinds["Pod"], object={}, gone=False))
+    access.on_write(CommittedWrite(resource=kinds["Pod"], object={}, gone=False))
     assert not access.decide(JANE, LIST_PODS).allowed
-    access.hear(CommittedWrite(resource=kinds["Role"], object={}, gone=False))
+    access.on_write(CommittedWrite(resource=kinds["Role"], object={}, gone=False))
     assert access.decide(JANE, LIST_PODS).allowed
 
 

@@ -1,4 +1,4 @@
-"""Events, in both their groups: the older form may say little, the newer one must say all. Two names of one object."""
+"""Events in both groups: two names of one object. The newer group requires more fields."""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -42,7 +42,7 @@ _VOLUME_SOURCES: Final = (
     "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
     "azureDisk", "scaleIO", "local", "storageos", "csi",
 )  # fmt: skip
-"""In the order in which kube-apiserver looks at them."""
+"""In the order of kube-apiserver."""
 
 
 def _access_modes(field: str, modes: list[str]) -> Problems:

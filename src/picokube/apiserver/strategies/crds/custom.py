@@ -1,8 +1,10 @@
 """Custom resources: pruned, defaulted and validated by the schema of their CRD; builds the types that a CRD serves."""
 
+from collections.abc import Iterator
+
 from picokube.apiserver.gotypes.decoding import Decoding, WrongType
 from picokube.apiserver.gotypes.encoding import written
-from picokube.apiserver.gotypes.go_types import Struct, type_of
+from picokube.apiserver.gotypes.go_types import Struct, struct_of
 from picokube.apiserver.gotypes.scalar_types import BadText
 from picokube.apiserver.kinds.builtin_data import definition
 from picokube.apiserver.kinds.names import finalizer_problems, version_order
@@ -13,7 +15,6 @@ from picokube.apiserver.protocol import errors
 from picokube.apiserver.protocol.messages import Json, JsonObject
 from picokube.schema import (
     CompiledSchema,
-    ErrorType,
     FieldError,
     UnknownField,
     admit,
@@ -21,15 +22,14 @@ from picokube.schema import (
     check_status,
     fill,
 )
+from picokube.schema.errors import invalid
 from picokube.schema.pruning import deep_copy
 
 _UNQUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 
 
 def _object_meta() -> Struct:
-    found = type_of("meta/v1.ObjectMeta")
-    assert isinstance(found, Struct)  # noqa: S101 - data that this package ships
-    return found
+    return struct_of("meta/v1.ObjectMeta")
 
 
 class CustomStrategy:
@@ -90,9 +90,8 @@ class CustomStrategy:
             return []
         return [*(spec_problems(self._scale, obj) if of_spec else ()), *status_problems(self._scale, obj)]
 
-    def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        """Of finalizers the handlers warn."""
-        del obj, old
+    def warnings(self, _obj: Json, _old: Json | None) -> list[str]:
+        """None: warnings about finalizers come from `kinds.object_meta`."""
         return []
 
     def _metadata(self, obj: Json, old: Json | None) -> tuple[JsonObject, list[UnknownField]]:
@@ -109,14 +108,13 @@ class CustomStrategy:
         return found, [UnknownField(path=("metadata", *item.path)) for item in decoding.unknown]
 
 
-def finalizer_errors(obj: Json) -> list[FieldError]:
-    """Finalizers that are no names at all; one without a domain is."""
-    return [
-        FieldError(type=ErrorType.INVALID, field="metadata.finalizers", bad_value=finalizer, detail=problem)
-        for finalizer in obj["metadata"].get("finalizers") or ()
-        for problem in finalizer_problems(finalizer)
-        if problem != _UNQUALIFIED
-    ] + exclusive_finalizer_errors(obj["metadata"])
+def finalizer_errors(obj: Json) -> Iterator[FieldError]:
+    """Finalizers that are not names; one without a domain is accepted."""
+    for finalizer in obj["metadata"].get("finalizers") or ():
+        for problem in finalizer_problems(finalizer):
+            if problem != _UNQUALIFIED:
+                yield invalid("metadata.finalizers", finalizer, problem)
+    yield from exclusive_finalizer_errors(obj["metadata"])
 
 
 def _rewrite_metadata(obj: JsonObject) -> None:
@@ -154,7 +152,7 @@ _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def resource_types_of(crd: Json) -> list[ResourceType]:
-    """One type a served version. What is stored was validated before: schemas are compiled at first use."""
+    """One type per served version. Stored definitions are valid: schemas are compiled on first use."""
     versions = crd["spec"]["versions"]
     group = crd["spec"]["group"]
     compiled = {f"{group}/{version['name']}": CompiledSchema.later(_schema(version)) for version in versions}
@@ -231,7 +229,8 @@ def _column(row: Json) -> TableColumn:
         name=row["name"],
         type=row["type"],
         format=row.get("format", ""),
-        description=row.get("description") or _default_description(row),
+        description=row.get("description")
+        or f"Custom resource definition column (in JSONPath format): {row['jsonPath']}",
         priority=row.get("priority", 0),
         path=row["jsonPath"],
     )
@@ -246,10 +245,6 @@ def _scale(subresources: Json) -> ScalePaths | None:
         status=found["statusReplicasPath"],
         selector=found.get("labelSelectorPath") or "",
     )
-
-
-def _default_description(row: Json) -> str:
-    return f"Custom resource definition column (in JSONPath format): {row['jsonPath']}"
 
 
 def _described(schema: Json) -> JsonObject:

@@ -167,7 +167,7 @@ def _mixed_case_label(field: str, name: str) -> Problems:
 
 
 def _shared(spec: Json, name: str) -> Any:
-    """What every version says alike; None where they differ."""
+    """The value that all versions share; None if they differ."""
     versions = spec.get("versions") or []
     values = [version.get(name) for version in versions]
     if not values or not values[0] or any(value != values[0] for value in values):
@@ -234,7 +234,7 @@ def _deprecation_problems(field: str, version: Json) -> Problems:
 
 
 def _shown_version(version: Json, shared: Json) -> Struct:
-    """As Go prints the older form: what is shared is not shown here."""
+    """A version as Go prints the older form, without shared fields."""
     own = {name: version.get(name) if shared[name] is None else None for name in _SHARED}
     return Struct(
         Name=version.get("name", ""),
@@ -330,7 +330,7 @@ _NAMED: Final = ("properties", "patternProperties", "definitions")
 
 
 def format_warnings(definition: Json, old: Json | None) -> list[str]:
-    """A word for each format that is new and unknown."""
+    """A warning for each new unknown format."""
     if old is not None and old["spec"] == definition["spec"]:
         return []
     known = _unknown_formats(old) if old is not None else set()

@@ -9,13 +9,13 @@ from picokube.schema.go_text import go_quote
 
 CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
-"""The finalizer of a definition whose objects are still there."""
+"""The finalizer of a definition whose objects still exist."""
 NAMES_ACCEPTED: Final = "NamesAccepted"
 ESTABLISHED: Final = "Established"
 TERMINATING: Final = "Terminating"
 CONFORMANT: Final = "KubernetesAPIApprovalPolicyConformant"
 APPROVED: Final = "api-approved.kubernetes.io"
-"""The annotation that says who agreed to a definition in a group of the Kubernetes project."""
+"""The annotation that approves a definition in a group of the Kubernetes project."""
 
 
 def is_true(definition: Json, kind: str) -> bool:
@@ -48,7 +48,7 @@ def with_condition(status: Json, new: Json, now: str) -> JsonObject:
 
 
 def approval(definition: Json) -> JsonObject | None:
-    """What is said of a definition in a group of the Kubernetes project: who agreed to it."""
+    """The approval condition of a definition in a group of the Kubernetes project."""
     if not is_protected(definition["spec"].get("group", "")):
         return None
     stated = ((definition.get("metadata") or {}).get("annotations") or {}).get(APPROVED, "")
@@ -63,7 +63,7 @@ def is_protected(group: str) -> bool:
 
 
 def mark_deleted(definition: JsonObject, now: str) -> None:
-    """In place: to be deleted, and held until its objects are gone."""
+    """Mark a definition as deleted, in place; a finalizer keeps it until its objects are deleted."""
     meta = definition["metadata"]
     meta["deletionTimestamp"] = now
     if CLEANUP not in (meta.get("finalizers") or ()):
@@ -128,12 +128,12 @@ def accepted_names(definition: Json) -> JsonObject:
 
 
 def has_requested_names(definition: Json) -> bool:
-    """Whether it was given what it asks for."""
+    """Whether a definition has the names that it requests."""
     return accepted_names(definition) == _stated(definition["spec"]["names"])
 
 
 def is_served(definition: Json) -> bool:
-    """Whether its objects can be asked for."""
+    """Whether the kind of a definition is served."""
     return is_true(definition, NAMES_ACCEPTED) or is_true(definition, ESTABLISHED)
 
 

@@ -57,7 +57,7 @@ def _suffix(uid: str) -> str:
 
 
 def tolerate_outages(spec: JsonObject) -> None:
-    """Five minutes on a node that is not ready or not reachable, unless the pod says otherwise."""
+    """Tolerate nodes that are not ready or not reachable for five minutes, unless the pod has its own tolerations."""
     known = list(spec.get("tolerations") or ())
     for taint in _TAINTS:
         if not any(_tolerates(item, taint) for item in known):
@@ -72,7 +72,7 @@ def _tolerates(toleration: Json, key: str) -> bool:
 
 
 def qos_class(spec: Json) -> str:
-    """Guaranteed where limits are set and equal requests, BestEffort where nothing is said, else Burstable."""
+    """Guaranteed if limits are set and equal requests, BestEffort if nothing is set, else Burstable."""
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     stated, guaranteed = False, True
     for container in containers:

@@ -1,4 +1,4 @@
-"""Rows of `kubectl get pods`: the state of a pod in one word, out of the states of its containers."""
+"""Rows of `kubectl get pods`: the state of a pod, derived from the states of its containers."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -45,7 +45,7 @@ _ENDS = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod 
 
 
 def pod_conditions(obj: Json) -> list[dict[str, Any]]:
-    """What a row says of a pod as a whole: that it is over."""
+    """Conditions of a row: that the pod has ended."""
     phase = (obj.get("status") or {}).get("phase")
     if phase not in _ENDS:
         return []

@@ -264,7 +264,7 @@ _METRIC_SOURCES: Final = {
     "Resource": "resource",
     "ContainerResource": "containerResource",
 }
-"""Types of metrics and their fields, in the order in which they are looked at."""
+"""Types of metrics and their fields, in the order of validation."""
 _TARGETS: Final = ("Utilization", "Value", "AverageValue")
 
 

@@ -32,7 +32,7 @@ _DAEMON_COUNTS: Final = (
 class Workload(StoredOnly):
     """What they have in common: a template, and a selector of its pods."""
 
-    reason: ClassVar = "nobody runs {} on this server; it is stored only"
+    reason: ClassVar = "nothing runs {} on this server; they are only stored"
     counted: ClassVar = True
     rollout: ClassVar[JsonObject] = {}
     """Defaults of the spec that say how changes are rolled out."""

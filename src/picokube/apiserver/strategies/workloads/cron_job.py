@@ -40,7 +40,7 @@ _ZONE: Final = re.compile(r"(?:CRON_)?TZ=(\S*)\s*(.*)", re.DOTALL)
 
 
 class BadSchedule(ValueError):
-    """What the parser said."""
+    """The message of the parser."""
 
 
 def schedule_problem(text: str) -> str | None:

@@ -128,7 +128,7 @@ def _change_problems(obj: Json, old: Json) -> Problems:
 
 
 def _resumes(old: Json, new: Json) -> bool:
-    """A Job that goes on after it was suspended starts anew."""
+    """Whether a suspended Job was resumed."""
     return bool(condition(old, "Suspended")) and not condition(new, "Suspended")
 
 
@@ -158,8 +158,12 @@ class Job(Kind):
     def default_rest(self, obj: JsonObject, _settled: Collection[str]) -> None:
         spec = obj["spec"]
         template_labels = (spec["template"].get("metadata") or {}).get("labels")
-        if template_labels and not obj["metadata"].get("labels") and not _has_bad_name(template_labels):
-            # One and the same: what is generated into the one appears in the other.
+        if (
+            template_labels
+            and not obj["metadata"].get("labels")
+            and not label_value_problems(template_labels.get(NAME_LABELS[1], ""))
+        ):
+            # The same dict: generated labels appear in both.
             obj["metadata"]["labels"] = template_labels
 
     def reset(self, obj: JsonObject) -> None:
@@ -222,11 +226,6 @@ class Job(Kind):
             *containers_and_images(spec.get("template") or {}),
             selector(spec.get("selector")),
         ]
-
-
-def _has_bad_name(labels: Json) -> bool:
-    """A name that fits in no label is refused where it was generated into one, and only there."""
-    return bool(label_value_problems(labels.get(NAME_LABELS[1], "")))
 
 
 def default_job_spec(spec: JsonObject) -> None:
@@ -292,7 +291,7 @@ def _completion_problems(spec: Json, before: Json) -> Problems:
 
 
 def _may_change_template(old: Json) -> bool:
-    """Where pods may go can be said anew while a job is suspended and never ran."""
+    """Scheduling directives may change while a job is suspended and has never run."""
     return bool(old["spec"].get("suspend")) and not (old.get("status") or {}).get("startTime")
 
 
