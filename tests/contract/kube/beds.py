@@ -62,7 +62,7 @@ class InProcessBed:
             assert failures == []
 
     async def forget_history(self) -> None:
-        store = self._dispatcher._serving.store
+        store = self._dispatcher._context.store
         await store.compact(store.revision)
 
     def write_log(self, pod_uid: str, container: str, text: str) -> None:
