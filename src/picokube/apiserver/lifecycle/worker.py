@@ -40,5 +40,7 @@ async def work(
         except Closed:
             return
         except (errors.ApiError, ChangeFailed, OSError) as error:
-            log.warning(postponed, extra={"item": str(item)[:200], "reason": str(error)})
+            # Only names: the objects of committed writes may be Secrets.
+            name = item if isinstance(item, str) else getattr(item, "name", "")
+            log.warning(postponed, extra={"object": name, "reason": str(error)})
             retry(item)
