@@ -66,13 +66,13 @@ class Authenticator:
 
     def known(self, token: str, audiences: Sequence[str] = ()) -> TokenOwner | InvalidToken:
         """The user of a token; the comparison takes the same time for every token of the table."""
-        asked = tuple(audiences) or (AUDIENCE,)
+        requested = tuple(audiences) or (AUDIENCE,)
         found = [
             user for known, user in self._tokens.items() if compare_digest(known.encode(), token.encode())
         ]
         if found:
-            return TokenOwner(user=found[0]) if AUDIENCE in asked else InvalidToken()
-        return self._accounts.known(token, asked) if self._accounts else InvalidToken()
+            return TokenOwner(user=found[0]) if AUDIENCE in requested else InvalidToken()
+        return self._accounts.known(token, requested) if self._accounts else InvalidToken()
 
     def _user(self, request: Request) -> User:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")

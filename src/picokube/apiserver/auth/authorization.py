@@ -231,9 +231,9 @@ def _ask(spec: JsonObject) -> AccessRequest:
     _check_attributes(spec)
     if (path := spec.get("nonResourceAttributes")) is not None:
         return PathRequest(verb=path.get("verb", ""), path=path.get("path", ""))
-    asked = spec["resourceAttributes"]
+    requested = spec["resourceAttributes"]
     names = ("verb", "group", "resource", "subresource", "name", "namespace")
-    return ResourceRequest(**{name: asked.get(name, "") for name in names})
+    return ResourceRequest(**{name: requested.get(name, "") for name in names})
 
 
 def _check_attributes(spec: JsonObject) -> None:

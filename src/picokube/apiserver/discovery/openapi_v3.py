@@ -406,8 +406,8 @@ class OpenApi:
             return Response(status=HTTPStatus.NOT_FOUND, content_type="")
         document, digest = self._document(place)
         headers = (("ETag", f'"{digest}"'), ("Vary", "Accept"))
-        asked = request.parameter("hash")
-        if asked is not None and asked != digest:
+        requested = request.parameter("hash")
+        if requested is not None and requested != digest:
             moved = (*headers, ("Location", self._url(place)))
             return Response(status=HTTPStatus.MOVED_PERMANENTLY, headers=moved)
         if request.headers.get("if-none-match") == f'"{digest}"':

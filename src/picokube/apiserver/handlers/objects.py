@@ -71,12 +71,12 @@ def invalid_version(version: str) -> str:
     )
 
 
-def too_large_version(context: ServerContext, asked: int) -> errors.ApiError:
+def too_large_version(context: ServerContext, requested: int) -> errors.ApiError:
     """A revision that lies ahead."""
     return errors.ApiError(
         504,
         "Timeout",
-        f"Timeout: Too large resource version: {asked}, current: {context.store.revision}",
+        f"Timeout: Too large resource version: {requested}, current: {context.store.revision}",
         details={
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             "retryAfterSeconds": 1,
@@ -198,11 +198,11 @@ def _exact_revision(context: ServerContext, request: Request, page: _Page) -> in
     match = request.parameter("resourceVersionMatch") or ""
     if version and not is_version(version):
         raise errors.bad_request(f"invalid resource version: {invalid_version(version)}")
-    asked = int(version or 0)
-    if asked > context.store.revision:
-        raise too_large_version(context, asked)
-    exact = match == "Exact" or (page.limit and asked and not match)
-    return asked if exact and asked else None
+    requested = int(version or 0)
+    if requested > context.store.revision:
+        raise too_large_version(context, requested)
+    exact = match == "Exact" or (page.limit and requested and not match)
+    return requested if exact and requested else None
 
 
 def _check_options(request: Request) -> None:
@@ -254,19 +254,19 @@ async def create_object(
 
 
 def _review(
-    context: ServerContext, resource: ResourceType, asked: JsonObject, user: User, options: WriteOptions
+    context: ServerContext, resource: ResourceType, requested: JsonObject, user: User, options: WriteOptions
 ) -> JsonObject:
     """A question and its answer; neither is stored."""
     if resource.review is None:
         raise errors.method_not_allowed()
-    asked.pop("status", None)
-    resource.strategy.complete(asked)
-    asked.pop("status", None)
+    requested.pop("status", None)
+    resource.strategy.complete(requested)
+    requested.pop("status", None)
     owned = managed_after_write(
-        resource, None, asked, manager=options.manager, subresource="", now=context.now()
+        resource, None, requested, manager=options.manager, subresource="", now=context.now()
     )
-    meta = asked["metadata"] | ({"managedFields": owned} if owned else {})
-    return resource.review(asked | {"metadata": meta | {"creationTimestamp": context.now()}}, user)
+    meta = requested["metadata"] | ({"managedFields": owned} if owned else {})
+    return resource.review(requested | {"metadata": meta | {"creationTimestamp": context.now()}}, user)
 
 
 async def update_object(

@@ -217,14 +217,14 @@ def _since_time(request: Request, name: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _requested_container(pod: JsonObject, asked: str | None) -> str:
+def _requested_container(pod: JsonObject, requested: str | None) -> str:
     spec, name = pod.get("spec") or {}, pod["metadata"]["name"]
     own = [container["name"] for container in spec.get("containers") or ()]
     initial = [init_container["name"] for init_container in spec.get("initContainers") or ()]
-    if asked:
-        if asked not in (*own, *initial):
-            raise errors.bad_request(f"container {asked} is not valid for pod {name}")
-        return asked
+    if requested:
+        if requested not in (*own, *initial):
+            raise errors.bad_request(f"container {requested} is not valid for pod {name}")
+        return requested
     if len(own) == 1 and not initial:
         return str(own[0])
     choices = f"choose one of: [{' '.join(own)}]"

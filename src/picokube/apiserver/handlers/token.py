@@ -57,14 +57,14 @@ def token_handler(accounts: AccountTokens) -> Handler:
     ) -> Answer:
         options = write_options(request)
         found = await decode_request(context, token_request(), target, request, options)
-        asked = found.object
-        account = _account(context, resource, target, asked)
-        token_request().strategy.complete(asked)
-        asked.pop("status", None)
+        requested = found.object
+        account = _account(context, resource, target, requested)
+        token_request().strategy.complete(requested)
+        requested.pop("status", None)
         owned = managed_after_write(
-            token_request(), None, asked, manager=options.manager, subresource="token", now=context.now()
+            token_request(), None, requested, manager=options.manager, subresource="token", now=context.now()
         )
-        spec = asked["spec"]
+        spec = requested["spec"]
         if not spec.get("audiences"):
             spec["audiences"] = [AUDIENCE]
         _check_seconds(spec["expirationSeconds"])
@@ -78,20 +78,22 @@ def token_handler(accounts: AccountTokens) -> Handler:
             )
         )
         meta = {name: account["metadata"][name] for name in ("name", "namespace", "uid")}
-        asked["metadata"] |= meta | {"creationTimestamp": context.now()}
+        requested["metadata"] |= meta | {"creationTimestamp": context.now()}
         if owned:
-            asked["metadata"]["managedFields"] = owned
-        asked["status"] = {
+            requested["metadata"]["managedFields"] = owned
+        requested["status"] = {
             "token": token,
             "expirationTimestamp": context.after(spec["expirationSeconds"]),
         }
-        return object_answer(request, token_request(), asked, status=201, warnings=found.warnings)
+        return object_answer(request, token_request(), requested, status=201, warnings=found.warnings)
 
     return create_token
 
 
-def _account(context: ServerContext, resource: ResourceType, target: Target, asked: JsonObject) -> JsonObject:
-    name, meta = target.name or "", asked["metadata"]
+def _account(
+    context: ServerContext, resource: ResourceType, target: Target, requested: JsonObject
+) -> JsonObject:
+    name, meta = target.name or "", requested["metadata"]
     if meta.get("name") not in (None, "", name):
         problem = invalid("metadata.name", meta["name"], "must match the service account name if specified")
         raise errors.invalid("TokenRequest", GROUP, name, [problem])

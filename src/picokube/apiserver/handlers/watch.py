@@ -57,9 +57,9 @@ class _WatchRequest:
     @property
     def is_served(self) -> bool:
         """Whether the kind is still served unchanged: a watch ends when the definition of a custom kind changes."""
-        asked = self.resource
-        found = self.context.registry.find(asked.group, asked.version, asked.plural)
-        return found is not None and found.strategy is asked.strategy
+        requested = self.resource
+        found = self.context.registry.find(requested.group, requested.version, requested.plural)
+        return found is not None and found.strategy is requested.strategy
 
 
 async def watch(context: ServerContext, resource: ResourceType, target: Target, request: Request) -> Answer:
@@ -76,7 +76,7 @@ async def watch(context: ServerContext, resource: ResourceType, target: Target, 
     initial = request.flag("sendInitialEvents")
     declined = request.parameter("sendInitialEvents") is not None and not initial
     _check_initial(request, initial=initial)
-    asked = _WatchRequest(
+    requested = _WatchRequest(
         context=context,
         resource=resource,
         namespace=target.namespace,
@@ -87,8 +87,8 @@ async def watch(context: ServerContext, resource: ResourceType, target: Target, 
     )
     anywhere = version in ("", "0")
     since = context.store.revision if anywhere else int(version)
-    lines = _lines(asked, since, initial=initial or (anywhere and not declined), marked=initial)
-    return Stream(chunks=lines, content_type=asked.shown.content_type)
+    lines = _lines(requested, since, initial=initial or (anywhere and not declined), marked=initial)
+    return Stream(chunks=lines, content_type=requested.shown.content_type)
 
 
 def _seconds(request: Request) -> float:
@@ -116,33 +116,39 @@ def _check_initial(request: Request, *, initial: bool) -> None:
         raise invalid_options("ListOptions", problems)
 
 
-async def _lines(asked: _WatchRequest, since: int, *, initial: bool, marked: bool) -> AsyncIterator[bytes]:
+async def _lines(
+    requested: _WatchRequest, since: int, *, initial: bool, marked: bool
+) -> AsyncIterator[bytes]:
     first = True
     if initial:
-        stored_as = asked.resource.stored_as or asked.resource.qualified
-        snapshot = upgraded_snapshot(asked.resource, asked.context.store.list(stored_as, asked.namespace))
+        stored_as = requested.resource.stored_as or requested.resource.qualified
+        snapshot = upgraded_snapshot(
+            requested.resource, requested.context.store.list(stored_as, requested.namespace)
+        )
         since = snapshot.revision
-        for chunk in _initial(asked, snapshot.objects):
+        for chunk in _initial(requested, snapshot.objects):
             first = False
             yield chunk
-        if marked and asked.bookmarks:
-            yield _bookmark(asked, since, initial_end=True)
-    async for reported in _until(asked, since):
+        if marked and requested.bookmarks:
+            yield _bookmark(requested, since, initial_end=True)
+    async for reported in _until(requested, since):
         if isinstance(reported, bytes):
             yield reported
-        elif chunk := _chunk(asked, reported, first=first):
+        elif chunk := _chunk(requested, reported, first=first):
             first = False
             yield chunk
 
 
-def _initial(asked: _WatchRequest, objects: Iterable[Stored]) -> Iterator[bytes]:
+def _initial(requested: _WatchRequest, objects: Iterable[Stored]) -> Iterator[bytes]:
     """The current objects as ADDED events, in chunks: a slow client keeps only one in memory."""
     lines: list[bytes] = []
     size, is_first = 0, True
     for stored in objects:
-        if not asked.selection.matches(stored):
+        if not requested.selection.matches(stored):
             continue
-        lines.append(_line(EventType.ADDED, asked.shown.event(asked.resource, stored.data, first=is_first)))
+        lines.append(
+            _line(EventType.ADDED, requested.shown.event(requested.resource, stored.data, first=is_first))
+        )
         is_first = False
         size += len(lines[-1])
         if size >= MAX_INITIAL_CHUNK_BYTES:
@@ -152,16 +158,16 @@ def _initial(asked: _WatchRequest, objects: Iterable[Stored]) -> Iterator[bytes]
         yield b"".join(lines)
 
 
-async def _until(asked: _WatchRequest, since: int) -> AsyncIterator[Sequence[Event] | bytes]:
+async def _until(requested: _WatchRequest, since: int) -> AsyncIterator[Sequence[Event] | bytes]:
     """Batches and bookmarks until the time is over; an error that ends the watch is its last line."""
-    stored_as = asked.resource.stored_as or asked.resource.qualified
+    stored_as = requested.resource.stored_as or requested.resource.qualified
     loop = asyncio.get_running_loop()
-    end = loop.time() + asked.seconds
+    end = loop.time() + requested.seconds
     timer: asyncio.Timeout | None = None
 
     def end_with_kind() -> None:
         nonlocal end
-        if not asked.is_served:
+        if not requested.is_served:
             end = min(end, loop.time() + KIND_GONE_SECONDS)
             # Between two waits there is nothing to shorten.
             if timer is not None:
@@ -170,20 +176,20 @@ async def _until(asked: _WatchRequest, since: int) -> AsyncIterator[Sequence[Eve
 
     next_bookmark = min(loop.time() + BOOKMARK_SECONDS, end - LAST_BOOKMARK_SECONDS)
     try:
-        async with aclosing(asked.context.store.watch(stored_as, asked.namespace, since)) as events:
-            asked.context.registry.listeners.add(end_with_kind)
+        async with aclosing(requested.context.store.watch(stored_as, requested.namespace, since)) as events:
+            requested.context.registry.listeners.add(end_with_kind)
             end_with_kind()
             while loop.time() < end:
                 try:
                     # A timer costs a fraction of a task, and a thousand watchers each wait for every event.
                     async with asyncio.timeout_at(
-                        min(end, next_bookmark) if asked.bookmarks else end
+                        min(end, next_bookmark) if requested.bookmarks else end
                     ) as timer:
                         batch = await anext(events)
                 except TimeoutError:
                     if loop.time() < end:
                         # The revision that was delivered: newer events may still be queued.
-                        yield _bookmark(asked, events.revision)
+                        yield _bookmark(requested, events.revision)
                         next_bookmark = loop.time() + BOOKMARK_SECONDS
                 else:
                     yield batch
@@ -193,25 +199,25 @@ async def _until(asked: _WatchRequest, since: int) -> AsyncIterator[Sequence[Eve
     except (StopAsyncIteration, TooSlow):
         return
     finally:
-        asked.context.registry.listeners.discard(end_with_kind)
+        requested.context.registry.listeners.discard(end_with_kind)
 
 
-def _chunk(asked: _WatchRequest, events: Sequence[Event], *, first: bool) -> bytes:
+def _chunk(requested: _WatchRequest, events: Sequence[Event], *, first: bool) -> bytes:
     """A batch as this watcher sees it; most see everything, and all of them the same."""
-    if asked.selection.is_everything and isinstance(asked.shown, Whole) and events:
+    if requested.selection.is_everything and isinstance(requested.shown, Whole) and events:
         size = sum(len(event.object.data) for event in events)
         batch = _Batch(
-            kind=id(asked.resource),
-            namespace=asked.namespace,
+            kind=id(requested.resource),
+            namespace=requested.namespace,
             first=events[0].object.data,
             last=events[-1].object.data,
-            resource=asked.resource,
+            resource=requested.resource,
             events=events,
         )
         return _shared_chunk(batch) if size < SHARED_BYTES else _chunk_of(batch)
     lines: list[bytes] = []
     for event in events:
-        line = _event_line(asked, event, first=first and not lines)
+        line = _event_line(requested, event, first=first and not lines)
         if line is not None:
             lines.append(line)
     return b"".join(lines)
@@ -241,13 +247,13 @@ def _shared_chunk(batch: _Batch) -> bytes:
     return _chunk_of(batch)
 
 
-def _event_line(asked: _WatchRequest, event: Event, *, first: bool) -> bytes | None:
+def _event_line(requested: _WatchRequest, event: Event, *, first: bool) -> bytes | None:
     """The event as this watcher sees it: an object that begins or ceases to match is added or deleted to them."""
-    was = event.previous is not None and asked.selection.matches(event.previous)
-    matches = event.type is not EventType.DELETED and asked.selection.matches(event.object)
+    was = event.previous is not None and requested.selection.matches(event.previous)
+    matches = event.type is not EventType.DELETED and requested.selection.matches(event.object)
     match (was, matches):
         case (False, False):
-            if event.type is not EventType.DELETED or not asked.selection.matches(event.object):
+            if event.type is not EventType.DELETED or not requested.selection.matches(event.object):
                 return None
             kind, stored = EventType.DELETED, event.object
         case (False, True):
@@ -256,8 +262,8 @@ def _event_line(asked: _WatchRequest, event: Event, *, first: bool) -> bytes | N
             kind, stored = EventType.MODIFIED, event.object
         case _:
             kind, stored = EventType.DELETED, _last_matching_state(event)
-    data = upgraded(asked.resource, stored).data
-    return _line(kind, asked.shown.event(asked.resource, data, first=first))
+    data = upgraded(requested.resource, stored).data
+    return _line(kind, requested.shown.event(requested.resource, data, first=first))
 
 
 def _last_matching_state(event: Event) -> Stored:
@@ -279,14 +285,14 @@ def _line(kind: str, data: bytes) -> bytes:
     return b'{"type":"' + kind.encode() + b'","object":' + data + b"}\n"
 
 
-def _bookmark(asked: _WatchRequest, revision: int, *, initial_end: bool = False) -> bytes:
+def _bookmark(requested: _WatchRequest, revision: int, *, initial_end: bool = False) -> bytes:
     meta: JsonObject = {"resourceVersion": str(revision)}
     if initial_end:
         meta["annotations"] = {INITIAL_EVENTS_END: "true"}
     obj: JsonObject = {
-        "apiVersion": asked.resource.api_version,
-        "kind": asked.resource.kind,
+        "apiVersion": requested.resource.api_version,
+        "kind": requested.resource.kind,
         "metadata": meta,
     }
     data = orjson.dumps(obj)
-    return _line("BOOKMARK", asked.shown.event(asked.resource, data, first=False))
+    return _line("BOOKMARK", requested.shown.event(requested.resource, data, first=False))

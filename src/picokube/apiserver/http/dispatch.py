@@ -146,8 +146,8 @@ class Dispatcher:
         if target.name is not None and (problems := path_segment_problems(target.name)):
             raise errors.bad_request(f'Name parameter invalid: "{target.name}": {problems[0]}')
         if verb not in resource.verbs and not target.subresource:
-            is_asked_only = target.name is not None and resource.review is not None
-            raise errors.unknown_resource() if is_asked_only else errors.method_not_allowed()
+            is_review = target.name is not None and resource.review is not None
+            raise errors.unknown_resource() if is_review else errors.method_not_allowed()
         if not target.subresource or target.subresource in OF_OBJECT:
             check_acceptable(request, resource, verb)
         if self._would_create(resource, target, request):

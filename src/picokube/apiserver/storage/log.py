@@ -243,15 +243,15 @@ class Log:
 
     def as_of(self, resource: str, namespace: str | None, revision: int) -> list[Stored]:
         """The objects of a resource at a revision not older than the floor, in key order."""
-        asked = {"resource": resource, "namespace": namespace, "revision": revision}
+        requested = {"resource": resource, "namespace": namespace, "revision": revision}
         with self._translated():
-            return [_stored(row) for row in self._reader.execute(AS_OF, asked)]
+            return [_stored(row) for row in self._reader.execute(AS_OF, requested)]
 
     def between(self, after: int, upto: int, resource: str, namespace: str | None) -> list[Event]:
         """Events of a resource after one revision and up to another; neither is older than the floor."""
-        asked = {"resource": resource, "namespace": namespace, "after": after, "upto": upto}
+        requested = {"resource": resource, "namespace": namespace, "after": after, "upto": upto}
         with self._translated():
-            return [_event(row) for row in self._reader.execute(BETWEEN, asked)]
+            return [_event(row) for row in self._reader.execute(BETWEEN, requested)]
 
     # Writing
 

@@ -167,7 +167,7 @@ def _named(definition: Json, taken: TakenNames, now: str) -> Json:
     return status
 
 
-def _assign_names(asked: Json, given: Json, taken: TakenNames) -> tuple[JsonObject, JsonObject | None]:
+def _assign_names(requested: Json, given: Json, taken: TakenNames) -> tuple[JsonObject, JsonObject | None]:
     """The names that it gets, and the last conflict. What cannot be had is left as it was."""
     names = dict(given)
     problem: JsonObject | None = None
@@ -178,14 +178,14 @@ def _assign_names(asked: Json, given: Json, taken: TakenNames) -> tuple[JsonObje
         ("kind", taken.kinds),
         ("listKind", taken.kinds),
     ):
-        conflicts = _conflicts(asked.get(name), given.get(name), used)
+        conflicts = _conflicts(requested.get(name), given.get(name), used)
         if conflicts:
             message = conflicts[0] if len(conflicts) == 1 else f"[{', '.join(conflicts)}]"
             reason = f"{name[0].upper()}{name[1:]}Conflict"
             problem = condition(NAMES_ACCEPTED, "False", reason, message)
         else:
-            _set_name(names, name, asked.get(name))
-    _set_name(names, "categories", asked.get("categories"))
+            _set_name(names, name, requested.get(name))
+    _set_name(names, "categories", requested.get("categories"))
     return names, problem
 
 
@@ -193,8 +193,8 @@ def _stated(names: Json) -> JsonObject:
     return {name: names[name] for name in _NAMES if names.get(name)}
 
 
-def _conflicts(asked: Any, given: Any, used: set[str]) -> list[str]:
-    wanted = asked if isinstance(asked, list) else [asked] if asked else []
+def _conflicts(requested: Any, given: Any, used: set[str]) -> list[str]:
+    wanted = requested if isinstance(requested, list) else [requested] if requested else []
     own = given if isinstance(given, list) else [given]
     found = [item for item in dict.fromkeys(wanted) if item not in own and item in used]
     return [f'"{item}" is already in use' for item in found]
