@@ -31,7 +31,7 @@ from kubekit.client.transport import JSON, NO_QUERY, Response, Transport, WriteG
 from kubekit.controller.manager import Manager
 from kubekit.controller.urgent_work import UrgentWorkGate
 from picokube import ApiServerSettings, running
-from picokube.apiserver.app import Application
+from picokube.apiserver.http.app import Application
 from picokube.nodeagent.agent import NodeAgent, NodeAgentSettings
 
 ROOT = Path(__file__).parents[1]

@@ -26,7 +26,7 @@ from kubekit.client.asgi_transport import AsgiTransport
 from kubekit.client.builtin import PODS
 from kubekit.client.resource import Resource
 from picokube import ApiServerSettings, running
-from picokube.apiserver.app import Application
+from picokube.apiserver.http.app import Application
 
 JOBS = Resource("batch", "v1", "jobs", "Job", namespaced=True)
 EVENTS = Resource("", "v1", "events", "Event", namespaced=True)

@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from picokube.apiserver.kubeconfig import CONTEXT
-    from picokube.apiserver.storage.errors import CannotOpen, InUse
+    from picokube.apiserver.auth.kubeconfig import CONTEXT
+    from picokube.apiserver.storage.store import CannotOpen, InUse
     from picokube.nodeagent.agent import NodeAgent, NodeAgentSettings
     from picokube.nodeagent.data_directory import DirectoryInUse, ForeignDirectory
     from picokube.nodeagent.pods.process_mode import HostProgram
@@ -30,13 +30,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "CONTEXT": "picokube.apiserver.kubeconfig",
+    "CONTEXT": "picokube.apiserver.auth.kubeconfig",
     "ApiServerSettings": "picokube.server",
-    "CannotOpen": "picokube.apiserver.storage.errors",
+    "CannotOpen": "picokube.apiserver.storage.store",
     "DirectoryInUse": "picokube.nodeagent.data_directory",
     "ForeignDirectory": "picokube.nodeagent.data_directory",
     "Front": "picokube.server",
-    "InUse": "picokube.apiserver.storage.errors",
+    "InUse": "picokube.apiserver.storage.store",
     "NodeAgent": "picokube.nodeagent.agent",
     "NodeAgentSettings": "picokube.nodeagent.agent",
     "HostProgram": "picokube.nodeagent.pods.process_mode",

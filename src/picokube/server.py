@@ -5,6 +5,7 @@ import json
 import logging
 import secrets
 import socket
+import sys
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -13,22 +14,24 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from httptools import HttpParserInvalidMethodError
+
 from kubekit.client.asgi_transport import App
 from kubekit.private_files import private_directory, write_private
-from kubekit.serving.http_server import HttpServer, http_server
+from kubekit.serving.http_server import BoundedProtocol, HttpServer, http_server
 from kubekit.serving.listening import listen_on_option
 from kubekit.serving.readiness import with_readiness
 from kubekit.steady_clock import SteadyClock
-from picokube.apiserver.app import Application
 from picokube.apiserver.assembly import ServerEnvironment, assemble
-from picokube.apiserver.certificates import ensure_certificates
-from picokube.apiserver.dispatch import Dispatcher
-from picokube.apiserver.kubeconfig import write_kubeconfig
-from picokube.apiserver.kubernetes_protocol import KubernetesProtocol
-from picokube.apiserver.messages import User
+from picokube.apiserver.auth.certificates import ensure_certificates
+from picokube.apiserver.auth.kubeconfig import write_kubeconfig
+from picokube.apiserver.http.app import Application
+from picokube.apiserver.http.dispatch import Dispatcher, refusal
+from picokube.apiserver.protocol.errors import method_not_allowed
+from picokube.apiserver.protocol.messages import User
 from picokube.apiserver.storage.compaction import CompactionPolicy, Compactor
-from picokube.apiserver.storage.settings import StoreSettings
 from picokube.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.storage.store import StoreSettings
 
 log = logging.getLogger("picokube.apiserver")
 
@@ -47,31 +50,31 @@ class ApiServerSettings:
     port: int = 0
     kubeconfig: Path | None = None
     admin: str = "jangar-admin"
-    """Name of the administrator, whose token is made with the data."""
+    """Name of the administrator; its token is created with the data."""
     plain_http: bool = False
     bare: bool = False
-    """What kube-controller-manager adds is left out: root certificates, and letting deleted claims go."""
+    """Leave out what kube-controller-manager does: root certificates, and removing the finalizers of deleted claims."""
     storage: StoreSettings | None = None
     compaction: CompactionPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A server that answers."""
+    """A running server."""
 
     url: str
     kubeconfig: Path
     dispatcher: Dispatcher
     application: Application
-    """For callers within this process: no socket between."""
+    """For callers within this process, without a socket."""
     token: str
-    """The administrator's."""
+    """The token of the administrator."""
     storage_problems: Callable[[], list[str]]
-    """Why changes are refused now, as sentences."""
+    """Why writes are refused at the moment, as sentences."""
 
 
 Front = Callable[[Application], App]
-"""What answers on the socket, given what answers for Kubernetes."""
+"""Wraps the Kubernetes application into the one that answers on the socket."""
 
 
 @asynccontextmanager
@@ -82,9 +85,9 @@ async def running(
     front: Front | None = None,
     clock: SteadyClock | None = None,
 ) -> AsyncIterator[Running]:
-    """A server within this process, and its end. A listener that is given is used in the place of host and port.
+    """Run a server in this process. A given listener replaces host and port.
 
-    A given clock is also the caller's: its timestamps are comparable with the controllers'.
+    A given clock is shared with the caller, so that timestamps are comparable.
     """
     own_clock = SteadyClock()
     private_directory(settings.data_dir, OWN_FILES)
@@ -161,10 +164,10 @@ def _now() -> datetime:
 
 
 def _tokens(directory: Path, admin: str) -> tuple[str, dict[str, User]]:
-    """The administrator's token, made once; others may be added to the file `tokens.json` by hand."""
+    """The token of the administrator, created once, and all users of `tokens.json`, which may be edited."""
     path = directory / "tokens.json"
     if not path.exists() or not path.stat().st_size:
-        # An empty one is what a full disk once left behind.
+        # A full disk may have left an empty file.
         made = {secrets.token_urlsafe(32): {"user": admin, "groups": [MASTERS]}}
         write_private(path, json.dumps(made))
     known = json.loads(path.read_text())
@@ -176,10 +179,27 @@ def _tokens(directory: Path, admin: str) -> tuple[str, dict[str, User]]:
 
 
 async def _started(server: HttpServer) -> None:
-    """Uvicorn tells only by a flag."""
+    """Wait until uvicorn has started: it only sets a flag."""
     while not server.started:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
 
 
 def _report(error: Exception) -> None:
     log.error("request failed", exc_info=error)
+
+
+class KubernetesProtocol(BoundedProtocol):
+    """A bounded connection whose refusals are Status objects."""
+
+    def send_400_response(self, msg: str) -> None:
+        # Called while the parser's error is handled; only that error has the cause.
+        if not isinstance(sys.exception(), HttpParserInvalidMethodError):
+            super().send_400_response(msg)
+            return
+        answer = refusal(method_not_allowed())
+        head = (
+            f"HTTP/1.1 {answer.status} Method Not Allowed\r\ncontent-type: {answer.content_type}\r\n"
+            f"content-length: {len(answer.body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + answer.body)
+        self.transport.close()

@@ -16,8 +16,6 @@ FOLDERS_TO_SPLIT = {
     "jangar/cli/commands",
     "jangar/domain/job_execution",
     "jangar/domain/orchestration",
-    "picokube/apiserver",
-    "picokube/apiserver/strategies",
 }
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "types", "logging"}
 CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}

@@ -10,9 +10,8 @@ import random
 import sys
 
 from e2e.storage_crash_lines import fingerprint
-from picokube.apiserver.storage.settings import StoreSettings
 from picokube.apiserver.storage.sqlite_store import SqliteStore
-from picokube.apiserver.storage.store import Key, Put, Remove
+from picokube.apiserver.storage.store import Key, Put, Remove, StoreSettings
 
 CALLERS, KEYS, WINDOW = 24, 40, 100
 CHANCE = random.Random()  # noqa: S311 - nothing is secret here

@@ -11,7 +11,7 @@ from e2e.apiserver_process import in_parallel, sent, story
 from picokube import ApiServerSettings, running
 from picokube.apiserver.storage import broadcaster
 from picokube.apiserver.storage.compaction import CompactionPolicy
-from picokube.apiserver.storage.settings import StoreSettings
+from picokube.apiserver.storage.store import StoreSettings
 from support.api_servers import _read_kubeconfig
 from support.kube_http import HttpClient
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from e2e.kubectl_command import ended, in_own_namespace, on
-from picokube.apiserver.pod_logs import log_path
+from picokube.apiserver.handlers.pods import log_path
 
 kubectl = on("embedded", own_kinds=False)
 k = in_own_namespace()

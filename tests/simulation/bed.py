@@ -17,7 +17,7 @@ from jangar.controllers.resources import STEP, resource_of
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client, PatchKind
 from kubekit.client.errors import NotFound
-from picokube.apiserver.messages import User
+from picokube.apiserver.protocol.messages import User
 from simulation.faults import Faults
 from simulation.lives import Life
 from simulation.simulated_cluster import WORK, SimulatedCluster, Work

@@ -23,12 +23,12 @@ from jangar.api.not_built import KINDS_NOT_BUILT
 from kubekit.client.api_client import Client
 from kubekit.client.asgi_transport import AsgiTransport
 from kubekit.client.resource import Resource
-from picokube.apiserver.app import Application
 from picokube.apiserver.assembly import ServerEnvironment, assemble
-from picokube.apiserver.messages import User
-from picokube.apiserver.storage.settings import StoreSettings
+from picokube.apiserver.http.app import Application
+from picokube.apiserver.protocol.messages import User
 from picokube.apiserver.storage.sqlite_store import SqliteStore
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.storage.store import StoreSettings
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 from simulation.history import History, Version
 from support.virtual_time import run_virtual, wall_clock
 

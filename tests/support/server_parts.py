@@ -7,11 +7,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.object_store import create
-from picokube.apiserver.options import WriteOptions
-from picokube.apiserver.registry import Registry
-from picokube.apiserver.server_context import Serving
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.kinds.resources import Registry
+from picokube.apiserver.objects.context import ServerContext
+from picokube.apiserver.objects.object_store import create
+from picokube.apiserver.protocol.messages import WriteOptions
 from picokube.apiserver.storage.sqlite_store import SqliteStore
 
 NOW = datetime(2026, 2, 7, tzinfo=UTC)
@@ -19,11 +19,11 @@ OPTIONS = WriteOptions(manager="test")
 
 
 @asynccontextmanager
-async def server_parts(directory: Path) -> AsyncIterator[Serving]:
+async def server_parts(directory: Path) -> AsyncIterator[ServerContext]:
     """With one namespace, `n`."""
     uids = count(1)
     store = SqliteStore.open(directory / "objects.db")
-    serving = Serving(
+    serving = ServerContext(
         store=store,
         registry=Registry(built_in_types()),
         clock=lambda: NOW,
@@ -38,7 +38,7 @@ async def server_parts(directory: Path) -> AsyncIterator[Serving]:
 
 
 async def make(
-    serving: Serving,
+    serving: ServerContext,
     plural: str,
     obj: dict[str, Any],
     *,

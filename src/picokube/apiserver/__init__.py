@@ -1,4 +1,5 @@
-"""A Kubernetes API server on SQLite, true enough that kubectl and controllers cannot tell.
+"""A Kubernetes API server on SQLite, compatible with kubectl, Helm and controllers.
 
-Knows Kubernetes' API and nothing of this product. Imports: picokube.schema only.
+It knows the Kubernetes API and nothing of the product. The layers of its packages are an import contract in
+pyproject.toml.
 """

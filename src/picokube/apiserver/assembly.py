@@ -11,35 +11,30 @@ from typing import Any, Protocol
 
 import orjson
 
-from picokube.apiserver.access import Access
-from picokube.apiserver.account_tokens import AccountTokens
-from picokube.apiserver.authentication import Authenticator
-from picokube.apiserver.authorization import Authorizer
-from picokube.apiserver.bootstrap_roles import ensure_first_roles
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.claim_protection import ClaimProtection
-from picokube.apiserver.collector import Collector
-from picokube.apiserver.custom_resources import CustomResources, Types
-from picokube.apiserver.definition_life import DefinitionLife
-from picokube.apiserver.dispatch import Dispatcher
-from picokube.apiserver.event_expiry import EventExpiry
-from picokube.apiserver.handlers.bind_and_evict import bind_pod, evict_pod
-from picokube.apiserver.handlers.log import log_handler
+from picokube.apiserver.auth.access import Access
+from picokube.apiserver.auth.authentication import AccountTokens, Authenticator
+from picokube.apiserver.auth.authorization import Authorizer
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.gotypes.protobuf import decode
+from picokube.apiserver.handlers.pods import bind_pod, evict_pod, log_handler
 from picokube.apiserver.handlers.token import token_handler
-from picokube.apiserver.messages import User
-from picokube.apiserver.namespace_life import NamespaceLife
-from picokube.apiserver.protobuf import decode
-from picokube.apiserver.registry import Registry
-from picokube.apiserver.role_aggregation import RoleAggregation
-from picokube.apiserver.server_context import Serving
+from picokube.apiserver.http.dispatch import Dispatcher
+from picokube.apiserver.kinds.resources import Find, Registry
+from picokube.apiserver.lifecycle.claim_protection import ClaimProtection
+from picokube.apiserver.lifecycle.collector import Collector
+from picokube.apiserver.lifecycle.definitions import CustomResources, DefinitionController, Types
+from picokube.apiserver.lifecycle.event_expiry import EventExpiry
+from picokube.apiserver.lifecycle.namespaces import NamespaceController
+from picokube.apiserver.lifecycle.roles import RoleAggregation, ensure_bootstrap_roles
+from picokube.apiserver.objects.context import ServerContext
+from picokube.apiserver.protocol.messages import User
 from picokube.apiserver.storage.sqlite_store import SqliteStore
 from picokube.apiserver.storage.store import Key
-from picokube.apiserver.strategies.custom_types import resource_types_of
-from picokube.apiserver.strategies.pod import Find
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 
 
 class Follower(Protocol):
-    """Acts on what was written."""
+    """A background task of the server that reacts to committed writes."""
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -60,7 +55,7 @@ class ServerEnvironment:
     authority: str | None = None
     """The certificate that pods are given to know the server by."""
     bare: bool = False
-    """What kube-controller-manager adds is left out: root certificates, and letting deleted claims go."""
+    """Leave out what kube-controller-manager does: root certificates, and removing the finalizers of deleted claims."""
     custom_types: Types = resource_types_of
 
 
@@ -68,7 +63,7 @@ class ServerEnvironment:
 class Assembly:
     """A server that answers once its followers run."""
 
-    serving: Serving
+    context: ServerContext
     dispatcher: Dispatcher
     followers: tuple[Follower, ...]
 
@@ -78,7 +73,7 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
     find, access = _finder(store), Access(store)
     accounts = AccountTokens(around.directory / "tls" / "accounts.key", find, around.clock, around.new_uid)
     authenticator = Authenticator(around.tokens, everybody=around.everybody, accounts=accounts)
-    serving = Serving(
+    context = ServerContext(
         store=store,
         registry=Registry(built_in_types(find, authenticator.known, access)),
         clock=around.clock,
@@ -86,10 +81,10 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
         new_suffix=around.new_suffix,
         protobuf=decode,
     )
-    serving.listeners.append(access.hear)
-    await ensure_first_roles(serving)
+    context.listeners.append(access.on_write)
+    await ensure_bootstrap_roles(context)
     dispatcher = Dispatcher(
-        serving,
+        context,
         authenticator,
         Authorizer(access),
         {
@@ -99,19 +94,19 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
             ("serviceaccounts", "token"): {"POST": token_handler(accounts)},
         },
     )
-    custom = CustomResources(serving, around.custom_types)
-    namespaces = NamespaceLife(serving, authority=None if around.bare else around.authority)
-    await namespaces.make_first()
+    custom = CustomResources(context, around.custom_types)
+    namespaces = NamespaceController(context, authority=None if around.bare else around.authority)
+    await namespaces.create_initial()
     followers: list[Follower] = [
-        DefinitionLife(serving, custom),
+        DefinitionController(context, custom),
         namespaces,
-        Collector(serving),
-        RoleAggregation(serving),
-        EventExpiry(serving),
+        Collector(context),
+        RoleAggregation(context),
+        EventExpiry(context),
     ]
     if not around.bare:
-        followers.append(ClaimProtection(serving))
-    return Assembly(serving=serving, dispatcher=dispatcher, followers=tuple(followers))
+        followers.append(ClaimProtection(context))
+    return Assembly(context=context, dispatcher=dispatcher, followers=tuple(followers))
 
 
 def _finder(store: SqliteStore) -> Find:

@@ -11,8 +11,8 @@ from kubekit.client.errors import Ambiguous
 from kubekit.client.http_transport import HttpTransport
 from kubekit.client.transport import Transport
 from picokube import ApiServerSettings, running
-from picokube.apiserver.app import Application
-from picokube.apiserver.pod_logs import log_path
+from picokube.apiserver.handlers.pods import log_path
+from picokube.apiserver.http.app import Application
 from support.api_servers import ApiServer
 
 
@@ -62,7 +62,7 @@ class InProcessBed:
             assert failures == []
 
     async def forget_history(self) -> None:
-        store = self._dispatcher._serving.store
+        store = self._dispatcher._context.store
         await store.compact(store.revision)
 
     def write_log(self, pod_uid: str, container: str, text: str) -> None:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from picokube.apiserver.storage.settings import StoreSettings
 from picokube.apiserver.storage.sqlite_store import SqliteStore
-from picokube.apiserver.storage.store import Event, EventType, Key, Put, Remove, Store
+from picokube.apiserver.storage.store import Event, EventType, Key, Put, Remove, Store, StoreSettings
 
 # Small, so that a test of a dozen events meets every boundary.
 SMALL = StoreSettings(

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from contract.storage.implementations import leave, pod, put, read_until, remove, run, value_of
-from picokube.apiserver.storage.errors import Closed
-from picokube.apiserver.storage.store import Put
+from picokube.apiserver.storage.store import Closed, Put
 
 
 class Refused(Exception):

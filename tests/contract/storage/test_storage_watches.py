@@ -17,8 +17,7 @@ from contract.storage.implementations import (
     run,
     value_of,
 )
-from picokube.apiserver.storage.errors import Closed
-from picokube.apiserver.storage.store import Compacted, TooSlow
+from picokube.apiserver.storage.store import Closed, Compacted, TooSlow
 
 
 def test_a_watch_reports_past_and_new_events(opened):

@@ -21,7 +21,7 @@ from kubekit.client.api_client import Client, PatchKind
 from kubekit.client.builtin import CONFIG_MAPS, SECRETS
 from kubekit.client.errors import ApiError
 from kubekit.client.resource import Resource
-from picokube.apiserver.messages import User
+from picokube.apiserver.protocol.messages import User
 from simulation.admission_bed import install_kinds
 from simulation.bed import HERE, NAMESPACE, ORCHESTRATIONS, RUNS, TOOL_RUNS, TOOLS, Bed, bed
 from simulation.simulated_cluster import Work

@@ -1,11 +1,25 @@
-"""What changed between two objects of a type, as three sets of paths. Knows types and values; knows no managers."""
+"""Compares two objects of a type, merges an applied configuration into one, and removes fields from one.
 
+Results share parts with their arguments.
+"""
+
+from collections.abc import Iterator
+from operator import is_
 from typing import Any, NamedTuple
 
 from picokube.apiserver.apply.fieldset import EMPTY, MEMBER, FieldSet, union, without_subtrees
-from picokube.apiserver.apply.merge_schema import DEDUCED, LIST, MAP, SCALAR, ListType, MergeType
-from picokube.apiserver.apply.structs import filled, without_null_fields
-from picokube.apiserver.apply.typed_paths import item_elements
+from picokube.apiserver.apply.merge_schema import (
+    DEDUCED,
+    LIST,
+    MAP,
+    SCALAR,
+    ListType,
+    MapType,
+    MergeType,
+    with_zero_fields,
+    without_null_fields,
+)
+from picokube.apiserver.apply.typed_paths import item_elements, tolerant_elements
 
 
 class Comparison(NamedTuple):
@@ -100,22 +114,22 @@ def _compare(kind: MergeType, old: Any, new: Any, into: _Sets, element: str) -> 
 def _is_leaf(kind: MergeType, form: str, old: Any, new: Any) -> bool:
     """Atomic, or empty on both sides: then only the whole can differ."""
     shape: type = dict if form == MAP else list
-    filled = (type(old) is shape and bool(old)) or (type(new) is shape and bool(new))
+    is_filled = (type(old) is shape and bool(old)) or (type(new) is shape and bool(new))
     if form == MAP:
         known = kind.map
-        return known is None or known.atomic or not (filled or known.zeros)
-    return kind.list is None or kind.list.atomic or not filled
+        return known is None or known.atomic or not (is_filled or known.zeros)
+    return kind.list is None or kind.list.atomic or not is_filled
 
 
 def _same_leaf(kind: MergeType, old: Any, new: Any) -> bool:
-    """Whether two leaves that are not equal still say the same, as structs: of lists, what differs is looked at."""
+    """Whether two unequal leaves are the same as structs; of lists, only items that differ are compared."""
     if type(old) is list and type(new) is list and kind.list is not None:
         item = kind.list.element
         return len(old) == len(new) and all(
             one is other or _same(item, one, other) or _same_leaf(item, one, other)
             for one, other in zip(old, new, strict=True)
         )
-    return identical(*(without_null_fields(kind, filled(kind, entry)) for entry in (old, new)))
+    return identical(*(without_null_fields(kind, with_zero_fields(kind, entry)) for entry in (old, new)))
 
 
 def _compare_maps(kind: MergeType, old: Any, new: Any, into: _Sets) -> None:
@@ -199,3 +213,132 @@ def whole(kind: MergeType, value: Any) -> FieldSet:
             node[element] = whole(kind.list.element, found[0]) if len(found) == 1 else EMPTY
         return node
     return EMPTY
+
+
+def merged(kind: MergeType, live: Any, config: Any) -> Any:
+    """The live value with everything that the configuration mentions; the live value itself if that changes nothing."""
+    form = kind.form(config)
+    if form == MAP and kind.map is not None and not kind.map.atomic:
+        ours = live if type(live) is dict else None
+        theirs = config if type(config) is dict else None
+        if ours or theirs:
+            return _merged_maps(kind.map, ours or {}, theirs or {})
+    elif form == LIST and kind.list is not None and not kind.list.atomic:
+        before = live if type(live) is list else None
+        after = config if type(config) is list else None
+        if before or after:
+            return _merged_lists(kind.list, before or [], after or [])
+    return live if type(live) is type(config) and identical(live, config) else config
+
+
+def _merged_maps(kind: MapType, live: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    fields, other = kind.fields, kind.element or DEDUCED
+    result = live
+    for name, value in config.items():
+        now = value
+        if name in live:
+            was = live[name]
+            if type(value) is str and value == was:
+                continue
+            now = merged(fields.get(name) or other, was, value)
+            if now is was:
+                continue
+        if result is live:
+            result = live.copy()
+        result[name] = now
+    return result
+
+
+def _merged_lists(kind: ListType, live: list[Any], config: list[Any]) -> list[Any]:
+    """Items that only the live list has keep their places; what both have comes in the configuration's order."""
+    if not config:
+        return live
+    wanted, present = item_elements(kind, config), item_elements(kind, live)
+    if not live:
+        return config
+    if wanted == present:
+        items = [merged(kind.element, was, now) for was, now in zip(live, config, strict=True)]
+        return live if all(map(is_, items, live)) else items
+    new = dict(zip(wanted, config, strict=True))
+    old: dict[str, Any] = {}
+    for element, item in zip(present, live, strict=True):
+        old[element] = None if element in old else item
+    result = []
+    for element, at in _merged_order(present, wanted):
+        if at is not None:
+            result.append(live[at])
+        elif element in old:
+            result.append(merged(kind.element, old[element], new[element]))
+        else:
+            result.append(new[element])
+    unchanged = len(result) == len(live) and all(map(is_, result, live))
+    return live if unchanged else result
+
+
+def _merged_order(present: list[str], wanted: list[str]) -> Iterator[tuple[str, int | None]]:
+    """The order of a merged list: elements, with their place in the live list if only that has them."""
+    known, mine = set(present), set(wanted)
+    shared = [element for element in wanted if element in known]
+    placed: set[str] = set()
+    at = taking = passed = 0
+    while at < len(present) or taking < len(wanted):
+        if at < len(present):
+            element = present[at]
+            if element not in mine:
+                if taking >= len(wanted) or element != wanted[taking]:
+                    yield element, at
+                    at += 1
+                    continue
+            elif taking < len(wanted) and element == wanted[taking]:
+                at += 1
+            elif taking < len(wanted) and passed < len(shared) and shared[passed] != element:
+                at += 1
+                continue
+            elif element in placed:
+                at += 1
+        if taking < len(wanted):
+            element = wanted[taking]
+            placed.add(element)
+            taking += 1
+            if passed < len(shared) and shared[passed] == element:
+                passed += 1
+            yield element, None
+
+
+def without_items(kind: MergeType, value: Any, gone: FieldSet) -> Any:
+    """The value without the members and items of a set. What loses all it had becomes null."""
+    form = kind.form(value)
+    if form == MAP:
+        known = kind.map
+        if type(value) is not dict or not value or known is None or known.atomic:
+            return None
+        return _map_without(kind, value, gone) or None
+    if form == LIST:
+        if type(value) is not list or not value or kind.list is None or kind.list.atomic:
+            return None
+        return _list_without(kind.list, value, gone) or None
+    return value
+
+
+def _map_without(kind: MergeType, value: dict[str, Any], gone: FieldSet) -> dict[str, Any]:
+    assert kind.map is not None  # noqa: S101 - narrows the type
+    fields, other = kind.map.fields, kind.map.element or DEDUCED
+    kept: dict[str, Any] = {}
+    for name, item in value.items():
+        below = gone.get(f"f:{name}")
+        if below is None:
+            kept[name] = item
+        elif below and MEMBER not in below:
+            kept[name] = without_items(fields.get(name) or other, item, below)
+    return kept
+
+
+def _list_without(kind: ListType, value: list[Any], gone: FieldSet) -> list[Any]:
+    kept = []
+    for element, item in zip(tolerant_elements(kind, value), value, strict=True):
+        below = gone.get(element)
+        if below is None:
+            kept.append(item)
+        elif below and MEMBER not in below:
+            kept.append(without_items(kind.element, item, below))
+    return kept

@@ -1,8 +1,9 @@
-"""JSON patch (RFC 6902), with the liberties that Kubernetes' library takes: a replace may add, a copy of nothing is
-null, and list indexes may count from the end. Knows JSON values only.
+"""JSON patch (RFC 6902) and JSON merge patch (RFC 7386), as the libraries of Kubernetes implement them.
+
+A replace may add, a copy of a missing value is null, and list indexes may count from the end.
 
 JsonPatchError       the patch cannot be applied
-├─ MalformedPatch    it is no list of operations
+├─ MalformedPatch    it is not a list of operations
 └─ TooManyOperations
 """
 
@@ -11,6 +12,39 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
+
+from picokube.apiserver.protocol.body import json_kind
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """The target with the patch laid over it. Both stay as they are; the result shares parts with the target only."""
+    if not isinstance(patch, dict):
+        return _copied(patch) if isinstance(target, dict) else without_nulls(patch)
+    if not isinstance(target, dict):
+        return without_nulls(patch)
+    merged = target.copy()
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        elif (found := merged.get(name)) is None:
+            merged[name] = without_nulls(value)
+        else:
+            merged[name] = merge_patch(found, value)
+    return merged
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy in which no object, however deep, has a null member. Nulls that are list items stay."""
+    if isinstance(value, dict):
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value
+
+
+def _copied(value: Any) -> Any:
+    return orjson.loads(orjson.dumps(value)) if isinstance(value, dict | list) else value
+
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
@@ -41,7 +75,7 @@ def json_patch(target: Any, operations: list[Any]) -> Any:
     for operation in operations:
         if not isinstance(operation, dict):
             raise MalformedPatch(
-                f"json: cannot unmarshal {_json_type(operation)} into Go value of type jsonpatch.Operation"
+                f"json: cannot unmarshal {json_kind(operation)} into Go value of type jsonpatch.Operation"
             )
         kind = operation.get("op")
         perform = _OPERATIONS.get(kind) if isinstance(kind, str) else None
@@ -52,7 +86,7 @@ def json_patch(target: Any, operations: list[Any]) -> Any:
 
 
 class _Document:
-    """The object while it is being changed. What is on the way to a change is copied first, once."""
+    """The object while it is patched. Containers on the path of a change are copied once."""
 
     __slots__ = ("_own", "copied", "root")
 
@@ -60,7 +94,7 @@ class _Document:
         self.root = root
         self.copied = 0
         self._own: dict[int, Any] = {}
-        """Containers that are nobody else's, by identity; held, so that no other gets theirs."""
+        """Containers that were copied, by identity; kept alive so that no identity is reused."""
 
     def place(self, path: str, doing: str) -> tuple[Any, str]:
         """The container that holds the last part of a path, ready to be changed, and that part."""
@@ -83,9 +117,8 @@ class _Document:
         return copy
 
     def sight(self, path: str, doing: str) -> tuple[Any, str]:
-        """The same to look at."""
-        first, *parts = path.split("/")
-        del first
+        """The container and the last part of a path, for reading."""
+        parts = path.split("/")[1:]
         if not parts:
             raise JsonPatchError(
                 f'{doing} operation does not apply: doc is missing path: "{path}": missing value'
@@ -177,7 +210,7 @@ _OPERATIONS: dict[str, Callable[[_Document, dict[str, Any]], None]] = {
 
 
 def _found(container: Any, key: str) -> Any:
-    """What is there; a member that is not there is null, an item that is not there is an error."""
+    """The value at a key; a missing member is null, a missing item is an error."""
     return container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
 
 
@@ -219,10 +252,6 @@ def _decoded(part: str) -> str:
     return part.replace("~1", "/").replace("~0", "~") if "~" in part else part
 
 
-def _copied(value: Any) -> Any:
-    return orjson.loads(orjson.dumps(value)) if isinstance(value, dict | list) else value
-
-
 def _identical(found: Any, wanted: Any) -> bool:
     """Equal, and of the same JSON type: 1 is neither 1.0 nor true."""
     if type(found) is not type(wanted):
@@ -232,17 +261,3 @@ def _identical(found: Any, wanted: Any) -> bool:
     if isinstance(found, list):
         return len(found) == len(wanted) and all(map(_identical, found, wanted))
     return bool(found == wanted)
-
-
-def _json_type(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int() | float():
-            return "number"
-        case list():
-            return "array"
-        case _:
-            return "null"

@@ -1,14 +1,136 @@
-"""How values merge, field by field: an OpenAPI schema boiled down to scalars, lists and maps. Knows no values.
+"""How values merge, field by field: an OpenAPI schema reduced to scalars, lists and maps.
 
 A type may allow several forms at once (untyped fields do); the value then decides. Types are shared and never change.
+Objects of built-in kinds are Go structs, which have fields that cannot be left out.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from picokube.apiserver.apply.go_structs import zero_fields
-from picokube.apiserver.apply.object_meta_schema import OBJECT_META_SCHEMA, TYPE_META_PROPERTIES
-from picokube.apiserver.resources import ResourceType
+from picokube.apiserver.kinds.resources import ResourceType
+
+_STRING: Final = {"type": "string"}
+_STRINGS: Final = {"type": "object", "additionalProperties": {"type": "string", "default": ""}}
+_TIME: Final = {"type": "string", "format": "date-time"}
+_INTEGER: Final = {"type": "integer", "format": "int64"}
+
+TYPE_META_PROPERTIES: Final[dict[str, Any]] = {"apiVersion": _STRING, "kind": _STRING}
+
+_OWNER_REFERENCE: Final = {
+    "type": "object",
+    "required": ["apiVersion", "kind", "name", "uid"],
+    "x-kubernetes-map-type": "atomic",
+    "properties": {
+        "apiVersion": {"type": "string", "default": ""},
+        "blockOwnerDeletion": {"type": "boolean"},
+        "controller": {"type": "boolean"},
+        "kind": {"type": "string", "default": ""},
+        "name": {"type": "string", "default": ""},
+        "uid": {"type": "string", "default": ""},
+    },
+}
+
+_MANAGED_FIELDS_ENTRY: Final = {
+    "type": "object",
+    "properties": {
+        "apiVersion": _STRING,
+        "fieldsType": _STRING,
+        "fieldsV1": {"type": "object"},
+        "manager": _STRING,
+        "operation": _STRING,
+        "subresource": _STRING,
+        "time": _TIME,
+    },
+}
+
+OBJECT_META_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "annotations": _STRINGS,
+        "creationTimestamp": _TIME,
+        "deletionGracePeriodSeconds": _INTEGER,
+        "deletionTimestamp": _TIME,
+        "finalizers": {
+            "type": "array",
+            "items": {"type": "string", "default": ""},
+            "x-kubernetes-list-type": "set",
+            "x-kubernetes-patch-strategy": "merge",
+        },
+        "generateName": _STRING,
+        "generation": _INTEGER,
+        "labels": _STRINGS,
+        "managedFields": {
+            "type": "array",
+            "items": _MANAGED_FIELDS_ENTRY,
+            "x-kubernetes-list-type": "atomic",
+        },
+        "name": _STRING,
+        "namespace": _STRING,
+        "ownerReferences": {
+            "type": "array",
+            "items": _OWNER_REFERENCE,
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["uid"],
+            "x-kubernetes-patch-merge-key": "uid",
+            "x-kubernetes-patch-strategy": "merge",
+        },
+        "resourceVersion": _STRING,
+        "selfLink": _STRING,
+        "uid": _STRING,
+    },
+}
+
+
+_OPTIONAL_BUT_SHOWN: Final = frozenset(
+    {"availableReplicas", "reportingComponent", "reportingInstance", "serviceName", "start", "status"}
+)
+"""Scalars that may be left out of a request and are shown all the same."""
+
+_SHOWN_AS_NULL: Final = frozenset(
+    {
+        "deprecatedFirstTimestamp",
+        "deprecatedLastTimestamp",
+        "eventTime",
+        "finishedAt",
+        "firstTimestamp",
+        "lastHeartbeatTime",
+        "lastObservedTime",
+        "lastProbeTime",
+        "lastTimestamp",
+        "lastTransitionTime",
+        "lastUpdateTime",
+        "startedAt",
+    }
+)
+"""Times that are no pointers."""
+
+_NULLS_OF: Final[dict[frozenset[str], str]] = {
+    frozenset({"apiGroup", "kind", "name"}): "apiGroup",
+    frozenset({"defaultMode", "sources"}): "sources",
+    frozenset({"port", "service"}): "service",
+}
+"""Pointers that are shown, by all fields of their struct."""
+
+
+def zero_fields(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are always present, with their unset values: published defaults, or required and null."""
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    required = schema.get("required") or ()
+    shown_pointer = _NULLS_OF.get(frozenset(properties))
+    zeros: dict[str, Any] = {}
+    for name, item in properties.items():
+        zero = item.get("default")
+        if zero == {}:
+            zeros[name] = zero if item.get("type") == "object" else None
+        elif name in required:
+            if not zero:
+                zeros[name] = zero
+        elif name in _SHOWN_AS_NULL or name == shown_pointer:
+            zeros[name] = None
+        elif name in _OPTIONAL_BUT_SHOWN and zero in ("", 0):
+            zeros[name] = zero
+    return zeros
+
 
 SCALAR, LIST, MAP = "scalar", "list", "map"
 NUMERIC, STRING, BOOLEAN, UNTYPED = "numeric", "string", "boolean", "untyped"
@@ -44,13 +166,13 @@ class MapType:
         self.defaults = defaults or {}
         """What a list key is when an item leaves it out."""
         self.zeros = zeros or {}
-        """Fields that a built-in object always has, even if nobody wrote them: Go structs cannot leave them out."""
+        """Fields that a built-in object always has, even if they were not set: Go structs cannot omit them."""
         self.is_struct = is_struct
         """A field that is null and one that is not there are the same."""
 
 
 class MergeType:
-    """The forms a value may take. `loose` says that equal values may still differ in type (true and 1)."""
+    """The forms that a value may have. `loose`: equal values may still differ in type (true and 1)."""
 
     __slots__ = ("first", "fits", "list", "loose", "map", "scalar")
 
@@ -103,7 +225,7 @@ def merge_type(resource: ResourceType, *, structs: bool = False) -> MergeType:
 
 
 def object_type(schema: Mapping[str, Any], *, custom: bool, structs: bool = False) -> MergeType:
-    """The type of whole objects: apiVersion, kind and metadata are what they are everywhere."""
+    """The type of whole objects; apiVersion, kind and metadata are the same for all kinds."""
     if not schema:
         return DEDUCED
     properties = dict(schema.get("properties") or {})
@@ -193,3 +315,28 @@ def _below_is_loose(compiled: MergeType) -> bool:
     return (below.element is not None and below.element.loose) or any(
         field.loose for field in below.fields.values()
     )
+
+
+def with_zero_fields(kind: MergeType, value: Any) -> Any:
+    """A value with the fields that its structs always show."""
+    if type(value) is dict and kind.map is not None:
+        fields, other = kind.map.fields, kind.map.element or DEDUCED
+        members = kind.map.zeros | value if kind.map.zeros else value
+        return {name: with_zero_fields(fields.get(name) or other, item) for name, item in members.items()}
+    if type(value) is list and kind.list is not None and kind.list.element.map is not None:
+        return [with_zero_fields(kind.list.element, item) for item in value]
+    return value
+
+
+def without_null_fields(kind: MergeType, value: Any) -> Any:
+    """A value without the fields of its structs that are null, which is what leaving them out means."""
+    if type(value) is dict and kind.map is not None:
+        fields, other = kind.map.fields, kind.map.element or DEDUCED
+        return {
+            name: without_null_fields(fields.get(name) or other, item)
+            for name, item in value.items()
+            if item is not None or not kind.map.is_struct
+        }
+    if type(value) is list and kind.list is not None and kind.list.element.map is not None:
+        return [without_null_fields(kind.list.element, item) for item in value]
+    return value

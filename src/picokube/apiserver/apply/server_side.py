@@ -1,36 +1,117 @@
-"""Server-side apply: a manager says which fields it wants, and gets them, or learns who has them. Pure; time is an
-argument.
+"""Server-side apply: sets the fields that a manager applies, or reports who owns them. Pure; time is an argument.
 
 ApplyConflict    fields that others own would change
-ApplyTypeError   the configuration, or the live object, does not fit the kind's schema
+ApplyTypeError   the configuration, or the live object, does not fit the schema of the kind
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from picokube.apiserver.apply.comparison import Comparison, compare, identical
+import orjson
+
+from picokube.apiserver.apply.comparison import Comparison, compare, identical, merged, without_items
 from picokube.apiserver.apply.fieldset import (
     EMPTY,
     FieldSet,
     contains,
     difference,
     intersection,
+    json_text,
     paths,
     union,
     without_subtrees,
 )
-from picokube.apiserver.apply.last_applied import KUBECTL, client_side_fields, with_last_applied
-from picokube.apiserver.apply.managed_fields import STRIPPED, after_update, bare, empty_object, lost
-from picokube.apiserver.apply.managers import APPLY, UPDATE, Identity, Managers, Owned, copied, read, written
-from picokube.apiserver.apply.merge_schema import MergeType, merge_type
-from picokube.apiserver.apply.other_versions import conversion_problem
-from picokube.apiserver.apply.reset_fields import reset_fields
-from picokube.apiserver.apply.structs import filled, without_null_fields
-from picokube.apiserver.apply.type_check import type_problems
-from picokube.apiserver.apply.typed_merge import merged, without_items
-from picokube.apiserver.apply.typed_paths import UnkeyedItem, field_set, fitting, with_named_fields
-from picokube.apiserver.resources import JsonObject, ResourceType
+from picokube.apiserver.apply.managed_fields import (
+    APPLY,
+    STRIPPED,
+    UPDATE,
+    Identity,
+    Managers,
+    Owned,
+    after_update,
+    bare,
+    conversion_problem,
+    deep_copied,
+    empty_object,
+    lost,
+    managed_fields_of,
+    read_managers,
+    reset_fields,
+)
+from picokube.apiserver.apply.merge_schema import MergeType, merge_type, with_zero_fields, without_null_fields
+from picokube.apiserver.apply.typed_paths import (
+    UnkeyedItem,
+    field_set,
+    fitting,
+    type_problems,
+    with_named_fields,
+)
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.protocol.messages import JsonObject
+
+KUBECTL = "kubectl"
+ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+
+_MAX_ANNOTATIONS = 256 * 1024
+
+
+def client_side_fields(kind: MergeType, api_version: str, live: dict[str, Any]) -> FieldSet:
+    """Fields that client-side apply set and that are unchanged since: kubectl may take them over from any manager.
+
+    Nothing, if either object does not fit its type; items that are there twice do not.
+    """
+    text = _annotations(live).get(ANNOTATION)
+    try:
+        last = orjson.loads(text) if isinstance(text, str) and text else None
+    except ValueError:
+        return {}
+    if not isinstance(last, dict) or last.get("apiVersion") != api_version:
+        return {}
+    if type_problems(kind, last) or type_problems(kind, live):
+        return {}
+    try:
+        change = compare(kind, last, live)
+    except UnkeyedItem:
+        return {}
+    return difference(difference(field_set(kind, last), change.taken), change.removed)
+
+
+def with_last_applied(obj: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    """The object with its annotation brought up to date, if it has one."""
+    annotations = _annotations(obj)
+    if not annotations.get(ANNOTATION):
+        return obj
+    updated = annotations | {ANNOTATION: _text_of(config)}
+    if (
+        sum(len(name.encode()) + len(str(value).encode()) for name, value in updated.items())
+        > _MAX_ANNOTATIONS
+    ):
+        del updated[ANNOTATION]
+    return {**obj, "metadata": {**obj["metadata"], "annotations": updated}}
+
+
+def _text_of(config: dict[str, Any]) -> str:
+    meta = config["metadata"]
+    annotations = meta.get("annotations")
+    if isinstance(annotations, dict) and ANNOTATION in annotations:
+        others = {name: value for name, value in annotations.items() if name != ANNOTATION}
+        config = {**config, "metadata": {**meta, "annotations": others}}
+    return json_text(_whole_floats_as_integers(config)) + "\n"
+
+
+def _whole_floats_as_integers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _whole_floats_as_integers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole_floats_as_integers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _annotations(obj: dict[str, Any]) -> dict[str, Any]:
+    found = (obj.get("metadata") or {}).get("annotations")
+    return found if isinstance(found, dict) else {}
+
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 
@@ -83,11 +164,11 @@ def server_side_apply(
     problems = type_problems(kind, config)
     if problems:
         raise ApplyTypeError(f"failed to create typed patch object ({named(resource, config)}): {problems}")
-    request = _Request(resource, kind, copied(config), manager, subresource, now, reset)
+    request = _Request(resource, kind, deep_copied(config), manager, subresource, now, reset)
     structs = merge_type(resource, structs=True)
     before = bare(live) if live is not None else empty_object(resource)
     if not resource.is_custom:
-        before = filled(structs, before)
+        before = with_zero_fields(structs, before)
     try:
         managers = request.starting_managers(live, structs)
         result = request.applied(before, managers, force=force)
@@ -123,8 +204,8 @@ class _Request:
         self.ignored = reset_fields(resource, subresource) if reset is None else reset
 
     def starting_managers(self, live: JsonObject | None, structs: MergeType) -> Managers:
-        """Who owns what now. Fields of an object that nobody ever tracked belong to "before-first-apply"."""
-        managers = read((live or {}).get("metadata", {}).get("managedFields"), trusted=True)
+        """The current managers. Fields of an object that was never tracked belong to "before-first-apply"."""
+        managers = read_managers((live or {}).get("metadata", {}).get("managedFields"), trusted=True)
         if managers or live is None:
             return managers
         change = compare(structs, empty_object(self.resource), bare(live))
@@ -176,14 +257,14 @@ class _Request:
                 owned = replace(owned, time=self.now, stored=None)
             managers[self.applier] = owned
         meta = dict(after.get("metadata") or {})
-        entries = written(managers)
+        entries = managed_fields_of(managers)
         if entries:
             meta["managedFields"] = entries
         result = {**after, "metadata": meta}
         return with_last_applied(result, self.config) if self.applier.manager == KUBECTL else result
 
     def _pruned(self, after: JsonObject, managers: Managers, last: FieldSet) -> Any:
-        """Without what this manager applied before, does not apply now, and nobody else owns."""
+        """Without fields that this manager applied before, does not apply now, and no other manager owns."""
         kind = self.kind
         if contains(managers[self.applier].fields, last) and not _has_empty(self.config):
             return after

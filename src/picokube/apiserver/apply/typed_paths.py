@@ -1,25 +1,37 @@
-"""The paths of an object under its type: which fields it mentions, and which path element each list item has.
-
-Knows types and values; knows nothing of managers.
-"""
+"""The field paths of an object under its type, and whether the object fits that type."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-from picokube.apiserver.apply.fieldset import EMPTY, MEMBER, FieldSet
-from picokube.apiserver.apply.merge_schema import DEDUCED, ListType, MapType, MergeType
-from picokube.apiserver.apply.path_elements import (
+from picokube.apiserver.apply.fieldset import (
+    EMPTY,
+    MEMBER,
+    FieldSet,
     json_text,
     key_element,
+    shown,
     text_key_element,
     text_value_element,
     value_element,
 )
+from picokube.apiserver.apply.merge_schema import (
+    BOOLEAN,
+    DEDUCED,
+    LIST,
+    MAP,
+    NUMERIC,
+    STRING,
+    UNTYPED,
+    ListType,
+    MapType,
+    MergeType,
+)
+from picokube.apiserver.protocol.go_text import plain, syntax, type_name
 
 UNKEYED = "!:"
-"""What stands for the element of an item that has none. Never stored."""
+"""Placeholder for the element of an item that has none. Never stored."""
 
 _REMEMBERED = 4096
 
@@ -94,9 +106,9 @@ def _keyed_element(kind: ListType, index: int, item: Any) -> str:
         names.append(key)
         values.append(value)
     if not names:
-        quoted = " ".join(json_text(key) for key in kind.keys)
+        key_names = " ".join(json_text(key) for key in kind.keys)
         why = (
-            f"associative list with keys has an element that omits all key fields [{quoted}] "
+            f"associative list with keys has an element that omits all key fields [{key_names}] "
             "(and doesn't have default values for any key fields)"
         )
         raise UnkeyedItem(index, why)
@@ -195,7 +207,7 @@ def _child(kind: MergeType, name: str) -> tuple[MergeType | None, bool]:
 
 
 def fitting(kind: MergeType, fields: FieldSet) -> FieldSet:
-    """The set as the type of an object sees it now: what has become atomic is owned as a whole.
+    """The set under the current type of an object: fields that have become atomic are owned as a whole.
 
     Sets that fitted are remembered; most writes meet the same ones again.
     """
@@ -238,3 +250,118 @@ def _type_at(kind: MergeType, name: str) -> MergeType | None:
     if kind.map is not None:
         return (kind.map.fields.get(name[2:]) if name[0] == "f" else None) or kind.map.element
     return kind.list.element if kind.list is not None else None
+
+
+Problem = tuple[str, str]
+"""Where, and what."""
+
+_SHAPES: Final[dict[str, frozenset[type]]] = {
+    NUMERIC: frozenset({int, float}),
+    STRING: frozenset({str}),
+    BOOLEAN: frozenset({bool}),
+    UNTYPED: frozenset({bool, int, float, str}),
+}
+
+
+def type_problems(kind: MergeType, value: Any) -> str:
+    """What does not fit, as one text; empty if all does."""
+    if _fits(kind, value):
+        return ""
+    found = [f"{path}: {why}" if path else why for path, why in _check(kind, value)]
+    if len(found) == 1:
+        return found[0]
+    return "\n".join(["errors:", *(f"  {item}" for item in found)]) if found else ""
+
+
+def _fits(kind: MergeType, value: Any) -> bool:
+    """Whether a value fits, without messages. Nearly all values fit."""
+    form = type(value)
+    if form is dict:
+        return kind.map is not None and _map_fits(kind.map, value)
+    if form is list:
+        return kind.list is not None and _list_fits(kind.list, value)
+    return value is None or (kind.scalar is not None and form in _SHAPES[kind.scalar])
+
+
+def _map_fits(kind: MapType, value: dict[str, Any]) -> bool:
+    fields, element = kind.fields, kind.element
+    for name, item in value.items():
+        child = fields.get(name) or element
+        if child is None or not _fits(child, item):
+            return False
+    return True
+
+
+def _list_fits(kind: ListType, value: list[Any]) -> bool:
+    if not kind.atomic:
+        try:
+            elements = item_elements(kind, value)
+        except UnkeyedItem:
+            return False
+        if repeated(elements):
+            return False
+    return all(_fits(kind.element, item) for item in value)
+
+
+def _check(kind: MergeType, value: Any) -> list[Problem]:
+    form = kind.form(value)
+    if value is None:
+        return []
+    if form == MAP:
+        return _check_map(kind, value)
+    if form == LIST:
+        return _check_list(kind.list, value) if kind.list is not None else []
+    why = _scalar_problem(kind.scalar, value)
+    return [("", why)] if why else []
+
+
+def _scalar_problem(scalar: str | None, value: Any) -> str:
+    shape = type(value)
+    if scalar == NUMERIC:
+        if shape is not int and shape is not float:
+            return f"expected numeric (int or float), got {type_name(value)}"
+    elif scalar == STRING:
+        if shape is not str:
+            return f"expected string, got &value.valueUnstructured{{Value:{syntax(value)}}}"
+    elif scalar == BOOLEAN:
+        if shape is not bool:
+            return f"expected boolean, got &{{{plain(value)}}}"
+    elif shape is dict or shape is list:
+        return f"expected any scalar, got &{{{plain(value)}}}"
+    return ""
+
+
+def _check_map(kind: MergeType, value: Any) -> list[Problem]:
+    known = kind.map
+    if type(value) is not dict or known is None:
+        return [("", f"expected map, got &{{{plain(value)}}}")]
+    problems: list[Problem] = []
+    fields, element = known.fields, known.element
+    for name, item in value.items():
+        child = fields.get(name) or element
+        if child is None:
+            problems.append((f".{name}", "field not declared in schema"))
+            break
+        problems += [(f".{name}{path}", why) for path, why in _check(child, item)]
+    return problems
+
+
+def _check_list(kind: ListType, value: Any) -> list[Problem]:
+    if type(value) is not list:
+        return [("", f"expected list, got &{{{plain(value)}}}")]
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        if kind.atomic:
+            where = f"[{index}]"
+        else:
+            try:
+                element = item_elements(kind, [item])[0]
+            except UnkeyedItem as error:
+                return [*problems, ("", f"element {index}: {error.why}")]
+            where = shown(element)
+            if element in seen:
+                problems.append(("", f"duplicate entries for key {where}"))
+            seen.add(element)
+        problems += [(f"{where}{path}", why) for path, why in _check(kind.element, item)]
+    return problems

@@ -1,1 +1,1 @@
-"""One verb a file: from a request to a change or an answer. Knows no kind by name."""
+"""One module per group of verbs: from a request to a response. Knows no kind by name."""

@@ -3,57 +3,60 @@
 from functools import partial
 
 from kubekit.controller.evaluation import evaluated
-from picokube.apiserver import errors
-from picokube.apiserver.admission import check_name_matches, check_namespace_matches
-from picokube.apiserver.body import media_type
-from picokube.apiserver.messages import Answer, Request
-from picokube.apiserver.object_store import Written, create, update
-from picokube.apiserver.options import WriteOptions, forbidden, invalid_options, write_options
-from picokube.apiserver.patching import (
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.objects.admission import (
     Patch,
-    applied,
-    applied_configuration,
-    merging,
-    operating,
-    strategically,
-    typed_patched,
+    apply_configuration,
+    check_name_matches,
+    check_namespace_matches,
+    check_numeric_version,
+    patch_reader,
+    patched_object,
+    read_apply_configuration,
 )
-from picokube.apiserver.request_info import Target
-from picokube.apiserver.resources import JsonObject, ResourceType
-from picokube.apiserver.responses import also_warning, object_answer
-from picokube.apiserver.server_context import Serving, key_of
+from picokube.apiserver.objects.context import ServerContext, key_of
+from picokube.apiserver.objects.object_store import WriteResult, create, update
+from picokube.apiserver.printing.representations import also_warning, object_answer
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.body import media_type
+from picokube.apiserver.protocol.messages import (
+    Answer,
+    JsonObject,
+    Request,
+    Target,
+    WriteOptions,
+    forbidden,
+    invalid_options,
+    write_options,
+)
 
 MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
-STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
-CUSTOM_TYPES = (JSON_PATCH, MERGE, APPLY)
+APPLY_PATCH = "application/apply-patch+yaml"
+CUSTOM_TYPES = (JSON_PATCH, MERGE, APPLY_PATCH)
 
 
-async def patch_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+async def patch_object(
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
+) -> Answer:
     """Change part of an object."""
     options = write_options(request, kind="PatchOptions")
-    if request.parameter("force") is not None and media_type(request) != APPLY:
+    if request.parameter("force") is not None and media_type(request) != APPLY_PATCH:
         raise invalid_options(
             "PatchOptions", [forbidden("force", "may not be specified for non-apply patch")]
         )
-    match media_type(request):
-        case "application/merge-patch+json":
-            read = partial(merging, request)
-        case "application/json-patch+json":
-            read = partial(operating, request)
-        case "application/strategic-merge-patch+json" if not resource.is_custom:
-            read = partial(strategically, request, resource)
-        case "application/apply-patch+yaml":
-            return await _applied(serving, resource, target, request, options)
-        case _:
-            if resource.is_custom:
-                raise errors.unsupported_media_type(CUSTOM_TYPES)
-            raise errors.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-    patch = await evaluated(read, size=options.size)
-    return await _patched(serving, resource, target, request, options, patch)
+    if media_type(request) == APPLY_PATCH:
+        return await _applied(context, resource, target, request, options)
+    read = patch_reader(resource, request)
+    if read is not None:
+        patch = await evaluated(read, size=options.size)
+        return await _patched(context, resource, target, request, options, patch)
+    if resource.is_custom:
+        raise errors.unsupported_media_type(CUSTOM_TYPES)
+    raise errors.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
 
 
 async def _patched(
-    serving: Serving,
+    context: ServerContext,
     resource: ResourceType,
     target: Target,
     request: Request,
@@ -64,42 +67,40 @@ async def _patched(
 
     def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
         warnings.clear()
-        obj, reported = typed_patched(serving, resource, patch, old, options)
+        obj, reported = patched_object(context, resource, patch, old, options)
         warnings.extend(reported)
         obj.setdefault("metadata", {})
         check_name_matches(target, obj)
         check_namespace_matches(resource, target, obj)
-        version = obj["metadata"].get("resourceVersion")
-        if version and not str(version).isdigit():
-            raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        check_numeric_version(obj["metadata"].get("resourceVersion"))
         return obj, False
 
     key = key_of(resource, target.namespace, target.name or "")
     with also_warning(warnings):
         written = await update(
-            serving, resource, key, mutation, options, subresource=target.subresource, shares=True
+            context, resource, key, mutation, options, subresource=target.subresource, shares=True
         )
     reported = [*warnings, *(written.warnings or ())]
     return object_answer(request, resource, written.object, data=written.data, warnings=reported)
 
 
 async def _applied(
-    serving: Serving, resource: ResourceType, target: Target, request: Request, options: WriteOptions
+    context: ServerContext, resource: ResourceType, target: Target, request: Request, options: WriteOptions
 ) -> Answer:
     """Server-side apply: the object is created if it is not there."""
-    read = partial(applied_configuration, resource, target, request, options)
+    read = partial(read_apply_configuration, resource, target, request, options)
     config, warnings = await evaluated(read, size=options.size)
     key = key_of(resource, target.namespace, target.name or "")
-    if serving.store.get(key) is None:
+    if context.store.get(key) is None:
         if target.subresource:
             raise errors.not_found(resource.plural, resource.group, target.name or "")
-        return await _apply_new(serving, resource, target, request, options, config, warnings)
-    written = await _apply_live(serving, resource, target, options, config)
+        return await _apply_new(context, resource, target, request, options, config, warnings)
+    written = await _apply_live(context, resource, target, options, config)
     return object_answer(request, resource, written.object, warnings=[*warnings, *(written.warnings or ())])
 
 
 async def _apply_new(
-    serving: Serving,
+    context: ServerContext,
     resource: ResourceType,
     target: Target,
     request: Request,
@@ -108,26 +109,25 @@ async def _apply_new(
     warnings: list[str],
 ) -> Answer:
     version = str(config["metadata"].pop("resourceVersion", None) or "")
-    if version and not version.isdigit():
-        raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    check_numeric_version(version)
     if uid := config["metadata"].get("uid"):
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise errors.conflict(resource.plural, resource.group, target.name or "", why)
-    apply = partial(applied, serving, resource, None, config, options, "")
+    apply = partial(apply_configuration, context, resource, None, config, options, "")
     obj = await evaluated(apply, size=options.size)
     if version and options.dry_run:
         obj["metadata"]["resourceVersion"] = version
-    written = await create(serving, resource, target.namespace, obj, options, managed=True)
+    written = await create(context, resource, target.namespace, obj, options, managed=True)
     return object_answer(
         request, resource, written.object, status=201, warnings=[*warnings, *(written.warnings or ())]
     )
 
 
 async def _apply_live(
-    serving: Serving, resource: ResourceType, target: Target, options: WriteOptions, config: JsonObject
-) -> Written:
+    context: ServerContext, resource: ResourceType, target: Target, options: WriteOptions, config: JsonObject
+) -> WriteResult:
     def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
-        return applied(serving, resource, old, config, options, target.subresource), True
+        return apply_configuration(context, resource, old, config, options, target.subresource), True
 
     key = key_of(resource, target.namespace, target.name or "")
-    return await update(serving, resource, key, mutation, options, subresource=target.subresource)
+    return await update(context, resource, key, mutation, options, subresource=target.subresource)

@@ -1,41 +1,119 @@
-"""GET, PUT and PATCH of the scale of an object: an object of another kind, made of fields of the first."""
+"""GET, PUT and PATCH of the scale subresource: an object of another kind, made of fields of the first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import orjson
 
 from kubekit.controller.evaluation import evaluated
-from picokube.apiserver import errors
-from picokube.apiserver.admission import admitted, check_name_matches, check_namespace_matches
-from picokube.apiserver.apply.managed_fields import managed_after_write
-from picokube.apiserver.body import media_type
-from picokube.apiserver.builtin_data import LazySchema
-from picokube.apiserver.handlers.patch import APPLY, CUSTOM_TYPES, STRATEGIC
-from picokube.apiserver.messages import Answer, Request
-from picokube.apiserver.object_store import update
-from picokube.apiserver.options import WriteOptions, write_options
-from picokube.apiserver.patching import (
-    applied,
-    applied_configuration,
-    merging,
-    operating,
-    strategically,
-    typed_patched,
+from picokube.apiserver.apply.fieldset import EMPTY, MEMBER, FieldSet, difference
+from picokube.apiserver.apply.managed_fields import (
+    APPLY,
+    Identity,
+    Managers,
+    Owned,
+    managed_after_write,
+    managed_fields_of,
+    read_managers,
 )
-from picokube.apiserver.request_info import Target
-from picokube.apiserver.resources import JsonObject, ResourceType
-from picokube.apiserver.responses import object_answer
-from picokube.apiserver.scale_managers import Mappings, to_parent, to_scale
-from picokube.apiserver.scaling import ScalePaths, WrongValue, scale_of, with_replicas
-from picokube.apiserver.server_context import Serving, key_of
-from picokube.apiserver.stored_forms import current
+from picokube.apiserver.handlers.patch import APPLY_PATCH, CUSTOM_TYPES
+from picokube.apiserver.kinds.builtin_data import LazySchema
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.kinds.scaling import ScalePaths, WrongValue, scale_of, steps, with_replicas
+from picokube.apiserver.kinds.stored_forms import upgraded
+from picokube.apiserver.objects.admission import (
+    apply_configuration,
+    check_name_matches,
+    check_namespace_matches,
+    decode_request,
+    patch_reader,
+    patched_object,
+    read_apply_configuration,
+)
+from picokube.apiserver.objects.context import ServerContext, key_of
+from picokube.apiserver.objects.object_store import update
+from picokube.apiserver.printing.representations import object_answer
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.body import media_type
+from picokube.apiserver.protocol.messages import (
+    Answer,
+    JsonObject,
+    Request,
+    Target,
+    WriteOptions,
+    write_options,
+)
 from picokube.apiserver.strategies.checks import non_negative
 from picokube.apiserver.strategies.kind import Kind
 
+SCALE_VERSION: Final = "autoscaling/v1"
+REPLICAS: Final[FieldSet] = {"f:spec": {"f:replicas": EMPTY}}
+Mappings = Mapping[str, str | None]
+"""From an apiVersion of the kind to where it keeps its replicas; None where it has no scale."""
+
+
+def to_scale(entries: list[JsonObject], mappings: Mappings) -> list[JsonObject]:
+    """The managers of an object that own its replicas, as managers of its scale."""
+    found: Managers = {}
+    for identity, owned in read_managers(entries, trusted=True).items():
+        path = mappings.get(owned.api_version)
+        if path and _has(owned.fields, path):
+            found[_of_scale(identity)] = Owned(fields=REPLICAS, api_version=SCALE_VERSION, time=owned.time)
+    return managed_fields_of(found)
+
+
+def to_parent(
+    entries: list[JsonObject], of_scale: list[JsonObject], mappings: Mappings, api_version: str
+) -> list[JsonObject]:
+    """The managers of the object after its scale was written: managers that lost the replicas there lose them here.
+
+    A manager that is new by its scale has no time, as in a real server.
+    """
+    left = read_managers(of_scale, trusted=True)
+    found: Managers = {}
+    for identity, owned in read_managers(entries, trusted=True).items():
+        if owned.api_version not in mappings:
+            continue
+        path = mappings[owned.api_version]
+        if not path or not _has(owned.fields, path):
+            found[identity] = owned
+        elif _of_scale(identity) in left:
+            found[identity] = owned
+            del left[_of_scale(identity)]
+        elif fields := difference(owned.fields, _only(path)):
+            found[identity] = owned.owning(fields)
+    own = mappings.get(api_version)
+    for identity, owned in left.items():
+        if own and _has(owned.fields, ".spec.replicas"):
+            here = Identity.of(identity.manager, identity.operation, api_version, identity.subresource)
+            found[here] = Owned(fields=_only(own), api_version=api_version)
+    return managed_fields_of(found)
+
+
+def _of_scale(identity: Identity) -> Identity:
+    return identity if identity.operation == APPLY else identity._replace(api_version=SCALE_VERSION)
+
+
+def _only(path: str) -> FieldSet:
+    found: FieldSet = EMPTY
+    for name in reversed(steps(path)):
+        found = {f"f:{name}": found}
+    return found
+
+
+def _has(fields: FieldSet, path: str) -> bool:
+    node: FieldSet = fields
+    for name in steps(path):
+        if f"f:{name}" not in node:
+            return False
+        node = node[f"f:{name}"]
+    return not node or MEMBER in node
+
+
 UNSET = -(2**31)
-"""Stands for replicas that nobody stated yet."""
+"""Placeholder for replicas that are not set."""
 SCALE = ResourceType(
     group="autoscaling",
     version="v1",
@@ -50,68 +128,67 @@ Change = Callable[[JsonObject], tuple[JsonObject, list[JsonObject]]]
 """From a Scale to the wanted one and who manages it then."""
 
 
-async def get_scale(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+async def get_scale(
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
+) -> Answer:
     name = target.name or ""
-    stored = serving.store.get(key_of(resource, target.namespace, name))
+    stored = context.store.get(key_of(resource, target.namespace, name))
     if stored is None:
         raise errors.not_found(resource.plural, resource.group, name)
     paths = _paths(resource)
-    scale, is_stated = _scale(paths, orjson.loads(current(resource, stored).data))
+    scale, is_stated = _scale(paths, orjson.loads(upgraded(resource, stored).data))
     if not is_stated:
         raise _no_replicas(paths)
     return object_answer(request, SCALE, scale)
 
 
-async def update_scale(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+async def update_scale(
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
+) -> Answer:
     options = write_options(request, kind="UpdateOptions")
     kind = replace(SCALE, namespaced=resource.namespaced)
-    found = await admitted(serving, kind, target, request, options)
+    found = await decode_request(context, kind, target, request, options)
     check_name_matches(target, found.object)
 
     def change(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-        return found.object, _managed(serving, old, found.object, options)
+        return found.object, _managed(context, old, found.object, options)
 
-    return await _scaled(serving, resource, target, request, options, change, found.warnings)
+    return await _scaled(context, resource, target, request, options, change, found.warnings)
 
 
-async def patch_scale(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+async def patch_scale(
+    context: ServerContext, resource: ResourceType, target: Target, request: Request
+) -> Answer:
     options = write_options(request, kind="PatchOptions")
     kind = replace(SCALE, namespaced=resource.namespaced)
-    media = media_type(request)
-    if media not in CUSTOM_TYPES and (media != STRATEGIC or resource.is_custom):
-        raise errors.unsupported_media_type(CUSTOM_TYPES)
     warnings: list[str] = []
-    if media == APPLY:
-        configured = partial(applied_configuration, kind, target, request, options)
+    if media_type(request) == APPLY_PATCH:
+        configured = partial(read_apply_configuration, kind, target, request, options)
         config, warnings = await evaluated(configured, size=options.size)
 
         def change(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-            merged = applied(serving, kind, old, config, options, "scale")
+            merged = apply_configuration(context, kind, old, config, options, "scale")
             return kind.strategy.decode(merged)[0], merged["metadata"].get("managedFields") or []
 
-        return await _scaled(serving, resource, target, request, options, change, warnings)
-    match media:
-        case "application/merge-patch+json":
-            read = partial(merging, request)
-        case "application/strategic-merge-patch+json":
-            read = partial(strategically, request, kind)
-        case _:
-            read = partial(operating, request)
+        return await _scaled(context, resource, target, request, options, change, warnings)
+    read = patch_reader(replace(kind, is_custom=resource.is_custom), request)
+    if read is None:
+        raise errors.unsupported_media_type(CUSTOM_TYPES)
     patch = await evaluated(read, size=options.size)
 
     def patched(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
         warnings.clear()
-        scale, reported = typed_patched(serving, kind, patch, orjson.loads(orjson.dumps(old)), options)
+        scale, reported = patched_object(context, kind, patch, orjson.loads(orjson.dumps(old)), options)
         warnings.extend(reported)
         check_name_matches(target, scale)
         check_namespace_matches(kind, target, scale)
-        return scale, _managed(serving, old, scale, options)
+        return scale, _managed(context, old, scale, options)
 
-    return await _scaled(serving, resource, target, request, options, patched, warnings)
+    return await _scaled(context, resource, target, request, options, patched, warnings)
 
 
 async def _scaled(
-    serving: Serving,
+    context: ServerContext,
     resource: ResourceType,
     target: Target,
     request: Request,
@@ -120,7 +197,7 @@ async def _scaled(
     warnings: list[str],
 ) -> Answer:
     paths = _paths(resource)
-    mappings = _mappings(serving, resource)
+    mappings = _mappings(context, resource)
 
     def mutation(obj: JsonObject) -> tuple[JsonObject, bool]:
         old, is_stated = _scale(paths, obj)
@@ -145,16 +222,18 @@ async def _scaled(
 
     key = key_of(resource, target.namespace, target.name or "")
     written = await update(
-        serving, resource, key, mutation, options, subresource="scale", is_replacement=True
+        context, resource, key, mutation, options, subresource="scale", is_replacement=True
     )
     reported = [*warnings, *(written.warnings or ())]
     return object_answer(request, SCALE, _scale(paths, written.object)[0], warnings=reported)
 
 
-def _managed(serving: Serving, old: JsonObject, new: JsonObject, options: WriteOptions) -> list[JsonObject]:
+def _managed(
+    context: ServerContext, old: JsonObject, new: JsonObject, options: WriteOptions
+) -> list[JsonObject]:
     new = new | {"metadata": {**new["metadata"], "managedFields": old["metadata"]["managedFields"]}}
     return managed_after_write(
-        SCALE, old, new, manager=options.manager, subresource="scale", now=serving.now()
+        SCALE, old, new, manager=options.manager, subresource="scale", now=context.now()
     )
 
 
@@ -168,18 +247,18 @@ def _check(resource: ResourceType, scale: JsonObject) -> None:
     """Of a built-in kind the Scale itself is checked, of a custom one what comes of it."""
     if resource.is_custom:
         return
-    problems = non_negative("spec.replicas", (scale.get("spec") or {}).get("replicas"))
+    problems = list(non_negative("spec.replicas", (scale.get("spec") or {}).get("replicas")))
     if problems:
         raise errors.invalid("Scale", "autoscaling", scale["metadata"]["name"], problems)
 
 
-def _mappings(serving: Serving, resource: ResourceType) -> Mappings:
+def _mappings(context: ServerContext, resource: ResourceType) -> Mappings:
     """Where each version of the kind keeps its replicas."""
     if not resource.is_custom:
         return {resource.api_version: _paths(resource).spec}
     return {
         item.api_version: item.scale.spec if item.scale else None
-        for item in serving.registry
+        for item in context.registry
         if item.stored_as == resource.stored_as and item.is_custom
     }
 

@@ -6,21 +6,18 @@ from typing import Final
 
 import orjson
 
-from picokube.apiserver import errors
-from picokube.apiserver.account_tokens import AccountTokens, Grant
-from picokube.apiserver.admission import admitted
 from picokube.apiserver.apply.managed_fields import managed_after_write
-from picokube.apiserver.authentication import AUDIENCE
-from picokube.apiserver.builtin_data import LazySchema
-from picokube.apiserver.messages import Answer, Request
-from picokube.apiserver.options import write_options
-from picokube.apiserver.request_info import Target
-from picokube.apiserver.resources import JsonObject, ResourceType
-from picokube.apiserver.responses import object_answer
-from picokube.apiserver.server_context import Serving, key_of
+from picokube.apiserver.auth.authentication import AUDIENCE, AccountTokens, TokenClaims
+from picokube.apiserver.kinds.builtin_data import LazySchema
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.objects.admission import decode_request
+from picokube.apiserver.objects.context import ServerContext, key_of
+from picokube.apiserver.printing.representations import object_answer
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import Answer, JsonObject, Request, Target, write_options
 from picokube.apiserver.storage.store import Key
 from picokube.apiserver.strategies.kind import Kind
-from picokube.schema import ErrorType, FieldError
+from picokube.schema.errors import invalid
 
 GROUP: Final = "authentication.k8s.io"
 USUAL_SECONDS: Final = 3600
@@ -28,7 +25,7 @@ MIN_SECONDS: Final = 600
 MAX_SECONDS: Final = 2**32
 _BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
-Handler = Callable[[Serving, ResourceType, Target, Request], Awaitable[Answer]]
+Handler = Callable[[ServerContext, ResourceType, Target, Request], Awaitable[Answer]]
 
 
 class TokenRequest(Kind):
@@ -56,24 +53,24 @@ def token_handler(accounts: AccountTokens) -> Handler:
     """The handler for tokens that these accounts are known by."""
 
     async def create_token(
-        serving: Serving, resource: ResourceType, target: Target, request: Request
+        context: ServerContext, resource: ResourceType, target: Target, request: Request
     ) -> Answer:
         options = write_options(request)
-        found = await admitted(serving, token_request(), target, request, options)
-        asked = found.object
-        account = _account(serving, resource, target, asked)
-        token_request().strategy.complete(asked)
-        asked.pop("status", None)
+        found = await decode_request(context, token_request(), target, request, options)
+        requested = found.object
+        account = _account(context, resource, target, requested)
+        token_request().strategy.complete(requested)
+        requested.pop("status", None)
         owned = managed_after_write(
-            token_request(), None, asked, manager=options.manager, subresource="token", now=serving.now()
+            token_request(), None, requested, manager=options.manager, subresource="token", now=context.now()
         )
-        spec = asked["spec"]
+        spec = requested["spec"]
         if not spec.get("audiences"):
             spec["audiences"] = [AUDIENCE]
         _check_seconds(spec["expirationSeconds"])
-        bound = _bound(serving, account, spec.get("boundObjectRef"))
+        bound = _bound(context, account, spec.get("boundObjectRef"))
         token = accounts.issued(
-            Grant(
+            TokenClaims(
                 account=account,
                 audiences=tuple(spec["audiences"]),
                 seconds=spec["expirationSeconds"],
@@ -81,24 +78,26 @@ def token_handler(accounts: AccountTokens) -> Handler:
             )
         )
         meta = {name: account["metadata"][name] for name in ("name", "namespace", "uid")}
-        asked["metadata"] |= meta | {"creationTimestamp": serving.now()}
+        requested["metadata"] |= meta | {"creationTimestamp": context.now()}
         if owned:
-            asked["metadata"]["managedFields"] = owned
-        asked["status"] = {
+            requested["metadata"]["managedFields"] = owned
+        requested["status"] = {
             "token": token,
-            "expirationTimestamp": serving.after(spec["expirationSeconds"]),
+            "expirationTimestamp": context.after(spec["expirationSeconds"]),
         }
-        return object_answer(request, token_request(), asked, status=201, warnings=found.warnings)
+        return object_answer(request, token_request(), requested, status=201, warnings=found.warnings)
 
     return create_token
 
 
-def _account(serving: Serving, resource: ResourceType, target: Target, asked: JsonObject) -> JsonObject:
-    name, meta = target.name or "", asked["metadata"]
+def _account(
+    context: ServerContext, resource: ResourceType, target: Target, requested: JsonObject
+) -> JsonObject:
+    name, meta = target.name or "", requested["metadata"]
     if meta.get("name") not in (None, "", name):
-        problem = _invalid("metadata.name", meta["name"], "must match the service account name if specified")
+        problem = invalid("metadata.name", meta["name"], "must match the service account name if specified")
         raise errors.invalid("TokenRequest", GROUP, name, [problem])
-    stored = serving.store.get(key_of(resource, target.namespace, name))
+    stored = context.store.get(key_of(resource, target.namespace, name))
     if stored is None:
         raise errors.not_found(resource.plural, resource.group, name)
     if meta.get("uid") not in (None, "", stored.uid):
@@ -119,11 +118,13 @@ def _check_seconds(seconds: int) -> None:
         if seconds < MIN_SECONDS
         else "may not specify a duration larger than 2^32 seconds"
     )
-    raise errors.invalid("TokenRequest", GROUP, "", [_invalid("spec.expirationSeconds", seconds, detail)])
+    raise errors.invalid("TokenRequest", GROUP, "", [invalid("spec.expirationSeconds", seconds, detail)])
 
 
-def _bound(serving: Serving, account: JsonObject, reference: JsonObject | None) -> dict[str, JsonObject]:
-    """What the token says of the object with which it ends."""
+def _bound(
+    context: ServerContext, account: JsonObject, reference: JsonObject | None
+) -> dict[str, JsonObject]:
+    """The claims about the object that the token is bound to."""
     if not reference:
         return {}
     kind, name = reference.get("kind", ""), reference.get("name", "")
@@ -133,7 +134,7 @@ def _bound(serving: Serving, account: JsonObject, reference: JsonObject | None) 
         shown = f"{version if '/' in version else '/' + version}, Kind={kind}"
         raise errors.bad_request(f"cannot bind token to object of type {shown}")
     namespace = "" if kind == "Node" else account["metadata"]["namespace"]
-    stored = serving.store.get(Key(plural, namespace, name))
+    stored = context.store.get(Key(plural, namespace, name))
     if stored is None:
         raise errors.not_found(plural, "", name)
     if reference.get("uid") not in (None, "", stored.uid):
@@ -144,11 +145,11 @@ def _bound(serving: Serving, account: JsonObject, reference: JsonObject | None) 
         raise errors.conflict(kind, "", name, why)
     bound: dict[str, JsonObject] = {kind.lower(): {"name": name, "uid": stored.uid}}
     if kind == "Pod":
-        bound |= _node_of(serving, account, orjson.loads(stored.data)["spec"])
+        bound |= _node_of(context, account, orjson.loads(stored.data)["spec"])
     return bound
 
 
-def _node_of(serving: Serving, account: JsonObject, spec: JsonObject) -> dict[str, JsonObject]:
+def _node_of(context: ServerContext, account: JsonObject, spec: JsonObject) -> dict[str, JsonObject]:
     name = account["metadata"]["name"]
     if spec.get("serviceAccountName") != name:
         raise errors.bad_request(
@@ -157,9 +158,5 @@ def _node_of(serving: Serving, account: JsonObject, spec: JsonObject) -> dict[st
     node = spec.get("nodeName")
     if not node:
         return {}
-    stored = serving.store.get(Key("nodes", "", node))
+    stored = context.store.get(Key("nodes", "", node))
     return {"node": {"name": node} | ({"uid": stored.uid} if stored else {})}
-
-
-def _invalid(field: str, value: object, detail: str) -> FieldError:
-    return FieldError(type=ErrorType.INVALID, field=field, bad_value=value, detail=detail)

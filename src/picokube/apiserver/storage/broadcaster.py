@@ -1,24 +1,58 @@
-"""From one stream of committed events to many watchers. Knows revisions and the past; not who changes what.
+"""Delivers one stream of committed events to many watchers.
 
 A watcher behind the history in memory reads the log, a stretch at a time, until the history takes over; from then on
-events are pushed to it. Both happen on the event loop without a pause between the last look back and the first push, so
-nothing is missed or told twice. All watchers share the same events.
+events are pushed to it. Both happen on the event loop without a pause between the last read and the first push, so no
+event is missed or delivered twice. All watchers share the same events.
 
-Watchers are woken in rounds. After a round as much time passes as it took, within limits: a thousand watchers leave
-room for others, and what is committed meanwhile is told to each of them at once.
+Watchers are woken in rounds. After a round the broadcaster pauses for as long as the round took, within limits: a
+thousand watchers leave time for other work, and events committed in the meantime reach each of them in one batch.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
-from picokube.apiserver.storage.errors import Closed
-from picokube.apiserver.storage.history import History
-from picokube.apiserver.storage.settings import StoreSettings
-from picokube.apiserver.storage.store import Compacted, Event, TooSlow
+from picokube.apiserver.storage.store import Closed, Compacted, Event, StoreSettings, TooSlow
+
+
+class History:
+    """Every event after `start`, bounded in number and bytes."""
+
+    def __init__(self, start: int, *, events: int, size: int) -> None:
+        self.start = start
+        self._most_events, self._most_bytes = events, size
+        self._events: deque[Event] = deque()
+        self._by_resource: dict[str, deque[Event]] = {}
+        self._bytes = 0
+
+    def add(self, event: Event) -> None:
+        self._events.append(event)
+        self._by_resource.setdefault(event.object.key.resource, deque()).append(event)
+        self._bytes += len(event.object.data)
+        while len(self._events) > self._most_events or self._bytes > self._most_bytes:
+            self._forget_oldest()
+
+    def newest_first(self, resource: str, namespace: str | None, since: int) -> Iterator[Event]:
+        """Events of a resource after `since`, which is not older than `start`."""
+        for event in reversed(self._by_resource.get(resource, ())):
+            if event.object.revision <= since:
+                return
+            if namespace is None or event.object.key.namespace == namespace:
+                yield event
+
+    def _forget_oldest(self) -> None:
+        oldest = self._events.popleft()
+        resource = oldest.object.key.resource
+        self._by_resource[resource].popleft()
+        if not self._by_resource[resource]:
+            del self._by_resource[resource]
+        self._bytes -= len(oldest.object.data)
+        self.start = oldest.object.revision
+
 
 STRETCH = 256
-"""Revisions of the log that are looked at before others get a turn."""
+"""Revisions of the log that are read before the event loop may run other tasks."""
 
 MAX_PAUSE = 0.01
 """Seconds between two rounds of telling, however long they take."""
@@ -28,7 +62,7 @@ Past = Callable[[int, int, str, str | None], list[Event]]
 
 
 class Broadcaster:
-    """Who watches what, and how far everybody has been told."""
+    """All watchers and their progress."""
 
     def __init__(self, *, floor: int, revision: int, past: Past, settings: StoreSettings) -> None:
         self.floor, self.revision = floor, revision
@@ -51,7 +85,7 @@ class Broadcaster:
         return Watcher(self, resource, namespace, since)
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Tell everybody. The events are committed, in order of revision, and newer than all before."""
+        """Deliver committed events to all watchers, in order of revision."""
         for event in events:
             self.history.add(event)
             # A watcher that is dropped leaves the table, hence the copy.
@@ -69,7 +103,7 @@ class Broadcaster:
         return min(reading, default=self.revision)
 
     def close(self) -> None:
-        """End every watch after what it was already told."""
+        """End every watch after the events that are already queued for it."""
         self._closed = True
         for watcher in [*self._reading, *(watcher for live in self._live.values() for watcher in live)]:
             watcher.close()
@@ -80,7 +114,7 @@ class Broadcaster:
         self._in_round = True
         for watcher in due:
             watcher.wake_if_notified()
-        # They have their turn in the next round of the loop, whose clock may stand still until the one after that.
+        # Watchers run in the next iteration of the loop, whose clock may not advance before the one after.
         loop.call_soon(loop.call_soon, self._pause, loop.time())
 
     def _pause(self, began: float) -> None:
@@ -126,7 +160,7 @@ class Watcher:
 
     @property
     def revision(self) -> int:
-        """Everything up to here was delivered: what is stored, unless some of it waits for its round."""
+        """Everything up to this revision was delivered."""
         if self._live and not (self._waiting or self._dropped):
             return max(self._revision, self._source.revision)
         return self._revision
@@ -184,7 +218,7 @@ class Watcher:
             self._wake()
 
     def _look_back(self) -> None:
-        """Read a stretch of what is not in memory any more."""
+        """Read a stretch of events that are no longer in memory."""
         if self.revision >= self._source.history.start:
             self._take_over()
             return

@@ -1,4 +1,4 @@
-"""How much of the past is kept, and who sees to it. Knows revisions and time; not how a store forgets."""
+"""Compaction: how much history is kept. Knows revisions and time; not how a store deletes."""
 
 import asyncio
 import logging
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
-from picokube.apiserver.storage.errors import ChangeFailed, Closed
-from picokube.apiserver.storage.store import Store
+from picokube.apiserver.storage.store import ChangeFailed, Closed, Store
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +20,7 @@ class CompactionPolicy:
     age: timedelta = timedelta(minutes=5)
     at_most: int = 100_000
     every: timedelta = timedelta(seconds=30)
-    """How often somebody looks."""
+    """How often the policy is applied."""
 
 
 class Mark(NamedTuple):

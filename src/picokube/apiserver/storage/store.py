@@ -1,12 +1,92 @@
-"""What the server needs of a store: read, change, watch, compact. Implementations pass one contract suite.
+"""The interface of a store, its settings and its errors. Implementations pass one contract suite.
 
-A store knows keys and bytes. It never looks into an object; what must be found is handed to it with the bytes.
+A store knows keys and bytes. It never looks into an object; whatever it indexes is passed with the bytes.
+
+StorageError
+├── CannotOpen          the data cannot be used
+│   ├── InUse           another process owns it
+│   ├── WrongSchema     it is not a store, or one of another version
+│   └── Corrupt         it is damaged (also raised by reads)
+└── ChangeFailed        nothing was written and no watcher was notified
+    ├── DiskFull        the disk is full; later changes may succeed
+    ├── Broken          the disk failed, and whether the change was written is unknown; later changes may succeed
+    └── Closed          the store was closed before
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import NamedTuple, Protocol
+
+
+class StorageError(Exception):
+    """Everything below."""
+
+
+class CannotOpen(StorageError):
+    """The data cannot be used. The message names the file and the problem."""
+
+    def __init__(self, path: Path | str, found: str) -> None:
+        super().__init__(f"{path}: {found}")
+        self.path = path
+
+
+class InUse(CannotOpen):
+    """Another process owns the file."""
+
+
+class WrongSchema(CannotOpen):
+    """The file is something else, or was written by another version."""
+
+
+class Corrupt(CannotOpen):
+    """The file is damaged."""
+
+
+class ChangeFailed(StorageError):
+    """A change was not written and not delivered."""
+
+
+class DiskFull(ChangeFailed):
+    """There is no room for a change."""
+
+
+class Broken(ChangeFailed):
+    """The disk or the file failed under a commit. The store takes no change until it could open the file again."""
+
+
+class Closed(ChangeFailed):
+    """The store was closed."""
+
+    def __init__(self) -> None:
+        super().__init__("the store is closed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """How much is kept in memory, how long others are waited for, and who commits."""
+
+    inline: bool = False
+    """Commit on the event loop instead of in a thread: the same order every time, for simulations."""
+    batch_changes: int = 256
+    """At most so many changes share a transaction."""
+    history_events: int = 8192
+    history_bytes: int = 8 * 1024 * 1024
+    """Newest events kept in memory, so that watches rarely read the file."""
+    watch_queue_events: int = 4096
+    """A watcher with more events waiting is dropped."""
+    heartbeat: timedelta | None = timedelta(seconds=10)
+    """A watch without events returns an empty batch this often."""
+    catch_up_lease: timedelta = timedelta(seconds=30)
+    """So long may a watch that still reads old history hold compaction back."""
+    prune_rows: int = 256
+    """Compaction walks so many rows in a transaction."""
+    release_pages: int = 256
+    """Compaction gives so many free pages back to the file system in a transaction."""
+    spare_pages: int = 256
+    """So many free pages stay in the file for the next changes."""
 
 
 class Key(NamedTuple):
@@ -51,13 +131,13 @@ class Remove:
 
 Decision = Put | Remove | None
 Change = Callable[[Stored | None], Decision | Awaitable[Decision]]
-"""From the object as it is to what becomes of it; None leaves it. Raises to refuse. Nobody else changes the key while
+"""From the current object to its change; None changes nothing. Raises to refuse. The key is locked while
 an awaitable decision is made; other keys go on.
 """
 
 
 class EventType(StrEnum):
-    """What a watcher is told."""
+    """The type of a watch event."""
 
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
@@ -75,7 +155,7 @@ class Event:
 
 
 class Compacted(Exception):
-    """The history before `floor` is gone."""
+    """The history before `floor` was compacted."""
 
     def __init__(self, asked: int, floor: int) -> None:
         super().__init__(f"revision {asked} is older than {floor}, the oldest that is kept")
@@ -83,7 +163,7 @@ class Compacted(Exception):
 
 
 class NotReached(Exception):
-    """A state was asked for that is not there yet."""
+    """The requested revision is newer than the newest one."""
 
     def __init__(self, asked: int, newest: int) -> None:
         super().__init__(f"revision {asked} is newer than {newest}, the newest there is")
@@ -113,7 +193,7 @@ class Watch(Protocol):
 
     @property
     def revision(self) -> int:
-        """Everything up to here was delivered; what a bookmark says."""
+        """Everything up to this revision was delivered; bookmarks carry it."""
         ...
 
     async def aclose(self) -> None:
@@ -149,7 +229,7 @@ class Store(Protocol):
         ...
 
     async def change(self, key: Key, change: Change) -> Stored | None:
-        """Change one object; returns after the commit. What was removed is returned as its last state.
+        """Change one object; returns after the commit. A removed object is returned in its last state.
 
         What `change` raises is raised here. A caller that is cancelled after that learns nothing; the change happens.
         """

@@ -1,1 +1,1 @@
-"""What single kinds do beyond their schemas: defaults, validation, immutability. No storage, no requests."""
+"""What kinds do beyond their schemas: defaults, validation, immutability, table cells. No storage, no requests."""

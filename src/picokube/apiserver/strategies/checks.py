@@ -1,146 +1,260 @@
-"""Small checks that many kinds share, in kube-apiserver's words. Each gives what is wrong; none knows a kind."""
+"""Rules that many kinds share, with the messages of kube-apiserver.
+
+A rule yields what is wrong with one value; a table of rules names the members of an object in the order in which
+kube-apiserver validates them. Knows no kind.
+"""
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from picokube.apiserver.names import (
+from picokube.apiserver.kinds.names import (
+    dns_1035_problems,
     label_problems,
     label_value_problems,
+    path_segment_problems,
     qualified_name_problems,
     subdomain_problems,
 )
+from picokube.apiserver.kinds.object_meta import label_errors
+from picokube.apiserver.protocol.messages import Json
 from picokube.schema.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 
 __all__ = [
-    "IMMUTABLE", "Json", "JsonObject", "config_key_problems", "dns_label", "dns_subdomain", "duplicate", "forbidden",
-    "immutable", "in_range", "invalid", "ip_address", "label_selector", "labels", "labels_match", "non_negative",
-    "not_supported", "number_or_percent", "one_of", "port_name_problems", "port_number", "port_or_name", "required",
+    "IMMUTABLE",
+    "MAX_INT32",
+    "MAX_PORT",
+    "TAINT_EFFECTS",
+    "Problems",
+    "Rule",
+    "Rules",
+    "at_least",
+    "at_most",
+    "check",
+    "config_key_problems",
+    "dns_1035_label",
+    "dns_label",
+    "dns_subdomain",
+    "duplicate",
+    "each",
+    "every",
+    "forbidden",
+    "given",
+    "immutable",
+    "immutable_members",
+    "invalid",
+    "ip_address",
+    "is_ip_address",
+    "label_selector",
+    "labels",
+    "labels_match",
+    "members",
+    "need",
+    "non_negative",
+    "nonempty",
+    "not_supported",
+    "number_or_percent",
+    "one_of",
+    "path_segment",
+    "port_name",
+    "port_name_problems",
+    "port_number",
+    "port_or_name",
+    "qualified_name",
+    "required",
     "same",
+    "supported",
+    "template_labels_match",
+    "text",
+    "within",
 ]  # fmt: skip
 
-Json = Mapping[str, Any]
-JsonObject = dict[str, Any]
+Problems = Iterator[FieldError]
+Rule = Callable[[str, Any], Iterable[FieldError]]
+"""Validates the value of a field; the value is None where the field is absent."""
+
+Rules = tuple[tuple[str, Rule], ...]
+"""Members of an object and their rules."""
 
 IMMUTABLE: Final = "field is immutable"
+TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+MAX_INT32: Final = 2**31 - 1
+MAX_PORT: Final = 65535
+_MAX_CONFIG_KEY: Final = 253
+_MAX_PORT_NAME: Final = 15
+_MAX_PERCENT: Final = 100
 _CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _PORT_NAME: Final = re.compile(r"[a-z0-9-]+")
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
-_MOST: Final = 253
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
-def non_negative(field: str, value: int | None) -> list[FieldError]:
-    if value is not None and value < 0:
-        return [invalid(field, value, "must be greater than or equal to 0")]
-    return []
+# -- tables of rules ----------------------------------------------------------------------------------------------
 
 
-def in_range(field: str, value: int, least: int, most: int) -> list[FieldError]:
-    return (
-        []
-        if least <= value <= most
-        else [invalid(field, value, f"must be between {least} and {most}, inclusive")]
+def check(field: str, obj: Json | None, *rows: tuple[str, Rule]) -> Problems:
+    """Apply rules to members of an object, row by row."""
+    members = obj or {}
+    for name, rule in rows:
+        yield from rule(f"{field}.{name}" if field else name, members.get(name))
+
+
+def members(*rows: tuple[str, Rule]) -> Rule:
+    """A rule for an object: those of its members. An absent object has no members."""
+    return lambda field, obj: check(field, obj, *rows)
+
+
+def each(rule: Rule, *, unique: str = "") -> Rule:
+    """A rule for a list: one for every item. No two items may have the same value of the `unique` member."""
+
+    def check_items(field: str, values: Sequence[Any] | None) -> Problems:
+        seen = set()
+        for n, value in enumerate(values or ()):
+            yield from rule(f"{field}[{n}]", value)
+            if unique and (key := value.get(unique)):
+                if key in seen:
+                    yield duplicate(f"{field}[{n}].{unique}", key)
+                seen.add(key)
+
+    return check_items
+
+
+def given(rule: Rule) -> Rule:
+    """A rule that an absent value passes."""
+    return lambda field, value: () if value is None else rule(field, value)
+
+
+def nonempty(rule: Rule) -> Rule:
+    """A rule that an absent or empty value passes."""
+    return lambda field, value: rule(field, value) if value else ()
+
+
+def need(rule: Rule | None = None, detail: str = "") -> Rule:
+    """A value that may not be absent or empty."""
+
+    def check_needed(field: str, value: Any) -> Iterable[FieldError]:
+        if not value:
+            return [required(field, detail)]
+        return rule(field, value) if rule else ()
+
+    return check_needed
+
+
+def every(*rules: Rule) -> Rule:
+    """All of several rules, one after another."""
+    return lambda field, value: (problem for rule in rules for problem in rule(field, value))
+
+
+def text(problems: Callable[[str], Iterable[str]]) -> Rule:
+    """A text that this function finds nothing wrong with."""
+    return lambda field, value: [invalid(field, value or "", problem) for problem in problems(value or "")]
+
+
+def at_least(least: int, detail: str) -> Rule:
+    return lambda field, value: () if value is None or value >= least else [invalid(field, value, detail)]
+
+
+def at_most(most: int, detail: str) -> Rule:
+    return lambda field, value: () if value is None or value <= most else [invalid(field, value, detail)]
+
+
+def within(least: int, most: int, detail: str = "") -> Rule:
+    """A number between two bounds; an absent one passes."""
+    why = detail or f"must be between {least} and {most}, inclusive"
+    return lambda field, value: (
+        () if value is None or least <= value <= most else [invalid(field, value, why)]
     )
 
 
-def port_number(field: str, value: int) -> list[FieldError]:
-    return in_range(field, value, 1, 65535)
+def one_of(*allowed: str) -> Rule:
+    """Required, and one of these."""
+    return need(supported(*allowed))
 
 
-def port_or_name(field: str, value: int | str) -> list[FieldError]:
-    if isinstance(value, int):
-        return port_number(field, value)
-    return [invalid(field, value, problem) for problem in port_name_problems(value)]
+def supported(*allowed: str) -> Rule:
+    """One of these; an absent value is shown as an empty one."""
+    return lambda field, value: (
+        () if value in allowed else [not_supported(field, "" if value is None else value, allowed)]
+    )
 
 
-def port_name_problems(name: str) -> list[str]:
+# -- rules ---------------------------------------------------------------------------------------------------------
+
+non_negative: Final = at_least(0, "must be greater than or equal to 0")
+dns_label: Final = text(label_problems)
+dns_subdomain: Final = text(subdomain_problems)
+dns_1035_label: Final = text(dns_1035_problems)
+qualified_name: Final = text(qualified_name_problems)
+path_segment: Final = text(path_segment_problems)
+port_number: Final = within(1, MAX_PORT)
+_PERCENT_RULE: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
+    "validation is '[0-9]+%')"
+)
+
+
+def port_name_problems(name: str) -> Iterator[str]:
     """IANA service names."""
-    problems: list[str] = []
-    if len(name) > 15:  # noqa: PLR2004 - the limit of RFC 6335
-        problems.append("must be no more than 15 characters")
+    if len(name) > _MAX_PORT_NAME:
+        yield f"must be no more than {_MAX_PORT_NAME} characters"
     if not _PORT_NAME.fullmatch(name):
-        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        yield "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
     if not re.search("[a-z]", name):
-        problems.append("must contain at least one letter (a-z)")
+        yield "must contain at least one letter (a-z)"
     if "--" in name:
-        problems.append("must not contain consecutive hyphens")
+        yield "must not contain consecutive hyphens"
     if name and (name[0] == "-" or name[-1] == "-"):
-        problems.append("must not begin or end with a hyphen")
-    return problems
+        yield "must not begin or end with a hyphen"
 
 
-def number_or_percent(field: str, value: int | str) -> list[FieldError]:
+port_name: Final = text(port_name_problems)
+
+
+def port_or_name(field: str, value: int | str | None) -> Iterable[FieldError]:
+    return port_name(field, value) if isinstance(value, str) else port_number(field, value or 0)
+
+
+def number_or_percent(field: str, value: int | str) -> Iterable[FieldError]:
     """Not negative, and at most 100%."""
     if isinstance(value, int):
         return non_negative(field, value)
     if not _PERCENT.fullmatch(value):
-        detail = (
-            "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex "
-            "used for validation is '[0-9]+%')"
-        )
-        return [invalid(field, value, detail)]
-    return [invalid(field, value, "must not be greater than 100%")] if int(value[:-1]) > 100 else []  # noqa: PLR2004
+        return [invalid(field, value, _PERCENT_RULE)]
+    return [] if int(value[:-1]) <= _MAX_PERCENT else [invalid(field, value, "must not be greater than 100%")]
 
 
-def one_of(field: str, value: Any, allowed: Sequence[str], *, empty: bool = False) -> list[FieldError]:
-    """Required, and one of these."""
-    if value in (None, "") and not empty:
-        return [required(field)]
-    return [] if value in allowed or (empty and not value) else [not_supported(field, value, allowed)]
-
-
-def dns_label(field: str, value: str) -> list[FieldError]:
-    return [invalid(field, value, problem) for problem in label_problems(value)]
-
-
-def dns_subdomain(field: str, value: str) -> list[FieldError]:
-    return [invalid(field, value, problem) for problem in subdomain_problems(value)]
-
-
-def ip_address(field: str, value: str) -> list[FieldError]:
+def is_ip_address(address: str) -> bool:
     try:
-        ipaddress.ip_address(value)
+        ipaddress.ip_address(address)
     except ValueError:
-        return [invalid(field, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
-    return []
+        return False
+    return True
 
 
-def labels(field: str, found: Mapping[str, str] | None) -> list[FieldError]:
-    problems: list[FieldError] = []
-    for key, value in sorted((found or {}).items()):
-        problems += [invalid(field, key, problem) for problem in qualified_name_problems(key)]
-        problems += [invalid(field, value, problem) for problem in label_value_problems(value)]
-    return problems
+def ip_address(field: str, value: str | None) -> Iterable[FieldError]:
+    if not is_ip_address(value or ""):
+        yield invalid(field, value or "", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 
-def label_selector(field: str, selector: Json | None) -> list[FieldError]:
-    if not selector:
-        return []
-    problems = labels(f"{field}.matchLabels", selector.get("matchLabels"))
-    for n, item in enumerate(selector.get("matchExpressions") or ()):
-        problems += _requirement(f"{field}.matchExpressions[{n}]", item)
-    return problems
+labels: Final = label_errors
 
 
-def _requirement(field: str, each: Json) -> list[FieldError]:
-    operator, values = each.get("operator"), each.get("values") or ()
-    problems: list[FieldError] = []
+def _requirement(field: str, requirement: Json) -> Problems:
+    operator, values = requirement.get("operator"), requirement.get("values") or ()
     if operator in ("In", "NotIn") and not values:
-        problems.append(required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+        yield required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in ("Exists", "DoesNotExist") and values:
         detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-        problems.append(forbidden(f"{field}.values", detail))
+        yield forbidden(f"{field}.values", detail)
     elif operator not in _OPERATORS:
-        problems.append(invalid(f"{field}.operator", operator or "", "not a valid selector operator"))
-    key = each.get("key", "")
-    problems += [invalid(f"{field}.key", key, problem) for problem in qualified_name_problems(key)]
-    for n, value in enumerate(values):
-        problems += [
-            invalid(f"{field}.values[{n}]", value, problem) for problem in label_value_problems(value)
-        ]
-    return problems
+        yield invalid(f"{field}.operator", operator or "", "not a valid selector operator")
+    yield from check(
+        field, requirement, ("key", qualified_name), ("values", each(text(label_value_problems)))
+    )
+
+
+label_selector: Final = members(("matchLabels", labels), ("matchExpressions", each(_requirement)))
 
 
 def labels_match(selector: Json | None, found: Mapping[str, str]) -> bool:
@@ -149,12 +263,12 @@ def labels_match(selector: Json | None, found: Mapping[str, str]) -> bool:
         return False
     if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
-    return all(_holds(match_expression, found) for match_expression in selector.get("matchExpressions") or ())
+    return all(_expression_matches(item, found) for item in selector.get("matchExpressions") or ())
 
 
-def _holds(each: Json, found: Mapping[str, str]) -> bool:
-    key, values = each.get("key", ""), each.get("values") or ()
-    match each.get("operator"):
+def _expression_matches(expression: Json, found: Mapping[str, str]) -> bool:
+    key, values = expression.get("key", ""), expression.get("values") or ()
+    match expression.get("operator"):
         case "In":
             return key in found and found[key] in values
         case "NotIn":
@@ -165,40 +279,39 @@ def _holds(each: Json, found: Mapping[str, str]) -> bool:
             return key not in found
 
 
-def config_key_problems(key: str) -> list[str]:
+def template_labels_match(obj_spec: Json) -> Iterable[FieldError]:
+    """The selector of a workload must select the labels of its template."""
+    found = (obj_spec["template"].get("metadata") or {}).get("labels")
+    if not labels_match(obj_spec.get("selector"), found or {}):
+        detail = "`selector` does not match template `labels`"
+        yield invalid("spec.template.metadata.labels", found, detail)
+
+
+def config_key_problems(key: str) -> Iterator[str]:
     """Keys of ConfigMaps and Secrets become file names."""
-    problems: list[str] = []
-    if len(key) > _MOST:
-        problems.append(f"must be no more than {_MOST} characters")
+    if len(key) > _MAX_CONFIG_KEY:
+        yield f"must be no more than {_MAX_CONFIG_KEY} characters"
     if not _CONFIG_KEY.fullmatch(key):
-        problems.append(
+        yield (
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
             "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
         )
-    if key == ".":
-        problems.append("must not be '.'")
-    elif key == "..":
-        problems.append("must not be '..'")
+    if key in (".", ".."):
+        yield f"must not be '{key}'"
     elif key.startswith(".."):
-        problems.append("must not start with '..'")
-    return problems
+        yield "must not start with '..'"
 
 
-def immutable(field: str, new: Any, old: Any) -> list[FieldError]:
+def immutable(field: str, new: Any, old: Any) -> Iterable[FieldError]:
     return [] if same(new, old) else [invalid(field, new, IMMUTABLE)]
+
+
+def immutable_members(field: str, new: Json, old: Json, *names: str) -> Problems:
+    """Members of an object that an update may not change."""
+    for name in names:
+        yield from immutable(f"{field}.{name}" if field else name, new.get(name), old.get(name))
 
 
 def same(new: Any, old: Any) -> bool:
     """Equal, where absent and empty are the same."""
     return (new or None) == (old or None) if not isinstance(new, bool | int) else new == old
-
-
-def duplicates(field: str, names: Iterable[str]) -> list[FieldError]:
-    """`field[n].name` of each name that was there before."""
-    seen: set[str] = set()
-    problems: list[FieldError] = []
-    for n, name in enumerate(names):
-        if name in seen:
-            problems.append(duplicate(f"{field}[{n}].name", name))
-        seen.add(name)
-    return problems

@@ -3,35 +3,34 @@
 A kind of its own overrides `default`, `reset`, `problems`, `update_problems`, `cells`; each is given decoded objects.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar
 
-from picokube.apiserver import errors
-from picokube.apiserver.strategies.go_encoding import restore, written
-from picokube.apiserver.strategies.go_types import Struct, type_of
+from picokube.apiserver.gotypes.decoding import Decoding, WrongType
+from picokube.apiserver.gotypes.encoding import restore, written
+from picokube.apiserver.gotypes.go_types import struct_of
+from picokube.apiserver.gotypes.scalar_types import BadText
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import Json, JsonObject
+from picokube.apiserver.strategies.checks import Rules, check
 from picokube.apiserver.strategies.printing import created
-from picokube.apiserver.strategies.scalar_types import BadText
-from picokube.apiserver.strategies.typed import Decoding, WrongType
 from picokube.schema import FieldError, UnknownField
 from picokube.schema.pruning import deep_copy
-
-JsonObject = dict[str, Any]
-Json = Mapping[str, Any]
 
 
 class Kind:
     """A built-in kind with nothing of its own: decoded, stored, and its status kept apart."""
 
+    rules: ClassVar[Rules] = ()
+    """Members of an object and their rules, in the order of kube-apiserver."""
     status_keeps: ClassVar[tuple[str, ...]] = ()
     """Metadata that a write to the status subresource may not change."""
     dropped_on_create: ClassVar[tuple[str, ...]] = ("status",)
     settles: ClassVar[bool] = False
-    """That what is stored stays as it is when it is completed and reset again, so that it need not be."""
+    """Whether defaulting and resetting a stored object changes nothing, so that unchanged parts are skipped."""
 
     def __init__(self, struct: str, *, version: str = "v1") -> None:
-        found = type_of(struct)
-        assert isinstance(found, Struct), struct  # noqa: S101 - the table of kinds names structs
-        self._struct = found
+        self._struct = struct_of(struct)
         self._version = version
         self._has_defaults = type(self).default is not Kind.default
         self._resets = type(self).reset is not Kind.reset
@@ -68,7 +67,7 @@ class Kind:
             restore(obj, self._struct, self.dropped_on_create)
             self.default(obj)
             self.reset(obj)
-            # What was generated may be the default of something else: a Job takes its labels from its template.
+            # A generated value may be the default of another field: a Job takes its labels from its template.
             self._default(obj)
         self._rewrite(obj, stored=True)
 
@@ -100,19 +99,17 @@ class Kind:
         self._rewrite(obj, stored=True, settled=self._settled(obj, old))
 
     def validate_create(self, obj: Json) -> list[FieldError]:
-        return self.problems(obj)
+        return list(self.problems(obj))
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[FieldError]:
-        if subresource == "status":
-            return self.status_problems(obj, old)
-        return self.update_problems(obj, old)
+        found = self.status_problems if subresource == "status" else self.update_problems
+        return list(found(obj, old))
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         """What `kubectl get` shows after the name."""
         return [created(obj)]
 
-    def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        del obj, old
+    def warnings(self, _obj: Json, _old: Json | None) -> list[str]:
         return []
 
     # -- a kind's own side ------------------------------------------------------------------------------------------
@@ -129,18 +126,16 @@ class Kind:
     def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
         """The same for an update."""
 
-    def problems(self, obj: Json) -> list[FieldError]:
-        del obj
-        return []
+    def problems(self, obj: Json) -> Iterable[FieldError]:
+        """What is wrong with a new object; by default what the rules of the kind find."""
+        return check("", obj, *self.rules)
 
-    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+    def update_problems(self, obj: Json, _old: Json) -> Iterable[FieldError]:
         """What is wrong with a changed object; by default what would be wrong with a new one."""
-        del old
         return self.problems(obj)
 
-    def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
-        del obj, old
-        return []
+    def status_problems(self, _obj: Json, _old: Json) -> Iterable[FieldError]:
+        return ()
 
     # -- shared steps -----------------------------------------------------------------------------------------------
 
@@ -162,7 +157,7 @@ class Kind:
     def _rewrite(
         self, obj: JsonObject, *, stored: bool, settled: Collection[str] = (), known: Json | None = None
     ) -> None:
-        """In place, metadata too: as Go would write it. What is a part of `known`, or settled, is so already."""
+        """Encode the object in place as Go would. Parts shared with `known`, and settled ones, are encoded already."""
         meta: JsonObject = obj.setdefault("metadata", {})
         found = written(obj, self._struct, stored=stored, settled=settled, known=known)
         new_meta = found["metadata"]
@@ -189,3 +184,13 @@ class Kind:
         self._put_back(obj, old, *names)
         meta: JsonObject = obj["metadata"]
         self._put_back(meta, old["metadata"], *self.status_keeps)
+
+
+class StoredOnly(Kind):
+    """A kind that nothing acts on. Creating an object returns a warning that says so."""
+
+    plural: ClassVar = ""
+    reason: ClassVar = "nothing acts on {} on this server; they are only stored"
+
+    def warnings(self, _obj: Json, old: Json | None) -> list[str]:
+        return [self.reason.format(self.plural)] if old is None and self.plural else []

@@ -12,7 +12,7 @@ import uvloop
 from kubekit.serving import connection_limits, http_server
 from kubekit.serving.connection_limits import ConnectionLimits
 from kubekit.serving.listening import listening
-from picokube.apiserver.certificates import ensure_certificates
+from picokube.apiserver.auth.certificates import ensure_certificates
 
 LIMITS = ConnectionLimits(connections=16, header_bytes=64 * 1024)
 

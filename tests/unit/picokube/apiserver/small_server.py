@@ -7,17 +7,15 @@ from datetime import UTC, datetime
 
 import orjson
 
-from picokube.apiserver.custom_resources import CustomResources
-from picokube.apiserver.definition_life import DefinitionLife
-from picokube.apiserver.deletion import DeleteOptions, delete
-from picokube.apiserver.object_store import create, update
-from picokube.apiserver.options import IGNORE, WriteOptions
-from picokube.apiserver.registry import Registry
-from picokube.apiserver.resources import ResourceType
-from picokube.apiserver.server_context import Serving, key_of
+from picokube.apiserver.kinds.resources import Registry, ResourceType
+from picokube.apiserver.lifecycle.definitions import CustomResources, DefinitionController
+from picokube.apiserver.objects.context import ServerContext, key_of
+from picokube.apiserver.objects.deletion import DeleteOptions, delete
+from picokube.apiserver.objects.object_store import create, update
+from picokube.apiserver.protocol.messages import IGNORE, WriteOptions
 from picokube.apiserver.storage.sqlite_store import SqliteStore
-from picokube.apiserver.strategies.crd import CustomResourceDefinition
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.strategies.crds.custom import resource_types_of
+from picokube.apiserver.strategies.crds.definition import CustomResourceDefinition
 
 GROUP = "example.com"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -68,14 +66,14 @@ class SmallServer:
 
     def __init__(self, store):
         uids = (f"{store.revision}-{n}" for n in itertools.count())
-        self.serving = Serving(
+        self.serving = ServerContext(
             store=store,
             registry=Registry([CRDS]),
             clock=lambda: NOW,
             new_uid=lambda: next(uids),
             new_suffix=lambda: "xxxxx",
         )
-        self.life = DefinitionLife(self.serving, CustomResources(self.serving, resource_types_of))
+        self.life = DefinitionController(self.serving, CustomResources(self.serving, resource_types_of))
 
     def kind(self, plural="parts", version="v1"):
         return self.serving.registry.find(GROUP, version, plural)

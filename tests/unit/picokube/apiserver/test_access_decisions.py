@@ -4,19 +4,17 @@ import json
 
 import pytest
 
-from picokube.apiserver import errors
-from picokube.apiserver.access import Access, Decision
-from picokube.apiserver.access_rules import PathAsk, ResourceAsk
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.escalation import guard_of
-from picokube.apiserver.messages import User
-from picokube.apiserver.server_context import Heard
+from picokube.apiserver.auth.access import Access, Decision, PathRequest, ResourceRequest, guard_of
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.objects.context import CommittedWrite
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import User
 from picokube.apiserver.storage.store import Key, Snapshot, Stored
 
 GROUP = "rbac.authorization.k8s.io"
 JANE = User(name="jane", groups=("devs",))
 LIST = {"verbs": ["list"], "apiGroups": [""], "resources": ["pods"]}
-LIST_PODS = ResourceAsk(verb="list", resource="pods", namespace="n")
+LIST_PODS = ResourceRequest(verb="list", resource="pods", namespace="n")
 
 
 class Roles:
@@ -66,8 +64,8 @@ def test_a_role_counts_in_its_namespace():
     access = Access(Roles(_role("r", LIST), _binding("r")))
     reason = 'RBAC: allowed by RoleBinding "b-r/n" of Role "r" to User "jane"'
     assert access.decide(JANE, LIST_PODS) == Decision(allowed=True, reason=reason)
-    elsewhere = ResourceAsk(verb="list", resource="pods", namespace="m")
-    everywhere = ResourceAsk(verb="list", resource="pods")
+    elsewhere = ResourceRequest(verb="list", resource="pods", namespace="m")
+    everywhere = ResourceRequest(verb="list", resource="pods")
     assert not any(access.decide(JANE, ask).allowed for ask in (elsewhere, everywhere))
     assert not access.decide(User(name="bob"), LIST_PODS).allowed
 
@@ -78,8 +76,8 @@ def test_a_cluster_role_counts_where_it_is_bound(kind, everywhere):
     rules = (LIST, {"verbs": ["get"], "nonResourceURLs": ["/x"]})
     access = Access(Roles(_role("r", *rules, kind="ClusterRole"), _binding("r", kind=kind, of="ClusterRole")))
     assert access.decide(JANE, LIST_PODS).allowed
-    assert access.decide(JANE, ResourceAsk(verb="list", resource="pods")).allowed is everywhere
-    assert access.decide(JANE, PathAsk(verb="get", path="/x")).allowed is everywhere
+    assert access.decide(JANE, ResourceRequest(verb="list", resource="pods")).allowed is everywhere
+    assert access.decide(JANE, PathRequest(verb="get", path="/x")).allowed is everywhere
 
 
 def test_a_missing_role_is_named():
@@ -96,9 +94,9 @@ def test_a_role_counts_from_the_moment_it_is_written():
     kinds = {built_in_type.kind: built_in_type for built_in_type in built_in_types()}
     assert not access.decide(JANE, LIST_PODS).allowed
     roles.objects += [_role("r", LIST), _binding("r")]
-    access.hear(Heard(resource=kinds["Pod"], object={}, gone=False))
+    access.on_write(CommittedWrite(resource=kinds["Pod"], object={}, gone=False))
     assert not access.decide(JANE, LIST_PODS).allowed
-    access.hear(Heard(resource=kinds["Role"], object={}, gone=False))
+    access.on_write(CommittedWrite(resource=kinds["Role"], object={}, gone=False))
     assert access.decide(JANE, LIST_PODS).allowed
 
 

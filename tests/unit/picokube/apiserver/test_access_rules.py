@@ -2,21 +2,21 @@
 
 import pytest
 
-from picokube.apiserver.access_rules import (
-    PathAsk,
-    ResourceAsk,
-    account_of,
-    described,
+from picokube.apiserver.auth.access import (
+    PathRequest,
+    ResourceRequest,
+    describe_binding,
+    matching_subject,
     rule_allows,
-    subject_of,
+    service_account_of,
 )
-from picokube.apiserver.messages import User
+from picokube.apiserver.protocol.messages import User
 
 READ_PODS = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
 
 
 def _ask(**fields):
-    return ResourceAsk(**{"verb": "get", "resource": "pods", **fields})
+    return ResourceRequest(**{"verb": "get", "resource": "pods", **fields})
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def _ask(**fields):
         pytest.param({"resourceNames": ["a"]}, _ask(name="a"), True, id="name"),
         pytest.param({"resourceNames": ["a"]}, _ask(name="b"), False, id="other-name"),
         pytest.param({"resourceNames": ["a"]}, _ask(), False, id="many"),
-        pytest.param({}, PathAsk(verb="get", path="/pods"), False, id="no-path"),
+        pytest.param({}, PathRequest(verb="get", path="/pods"), False, id="no-path"),
     ],
 )
 def test_a_rule_allows_what_it_names(rule, ask, allowed):
@@ -57,7 +57,7 @@ def test_a_rule_allows_what_it_names(rule, ask, allowed):
 def test_a_path_is_named_or_begins_as_named(stated, path, allowed):
     """A star stands at the end."""
     assert (
-        rule_allows({"verbs": ["get"], "nonResourceURLs": [stated]}, PathAsk(verb="get", path=path))
+        rule_allows({"verbs": ["get"], "nonResourceURLs": [stated]}, PathRequest(verb="get", path=path))
         is allowed
     )
 
@@ -82,7 +82,7 @@ def test_a_binding_means_users_groups_and_accounts(subject, place, means):
         "metadata": {"name": "b", "namespace": place},
         "subjects": [{"kind": "User", "name": "x"}, subject],
     }
-    assert (subject_of(binding, user) is subject) is means
+    assert (matching_subject(binding, user) is subject) is means
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_binding_means_users_groups_and_accounts(subject, place, means):
 )
 def test_an_account_is_reported_from_a_user_by_its_name(name, account):
     """Exactly two parts follow the prefix."""
-    assert account_of(name) == account
+    assert service_account_of(name) == account
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_an_account_is_reported_from_a_user_by_its_name(name, account):
 def test_the_ground_of_a_decision_names_binding_role_and_subject(place, subject, text):
     """In the words of Kubernetes."""
     binding = {"metadata": {"name": "b", "namespace": place}, "roleRef": {"kind": "Role", "name": "r"}}
-    assert described(binding, subject) == text
+    assert describe_binding(binding, subject) == text

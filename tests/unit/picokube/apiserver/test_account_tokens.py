@@ -7,11 +7,17 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 
-from picokube.apiserver.account_key import ensure_account_key
-from picokube.apiserver.account_tokens import AccountTokens, Grant
-from picokube.apiserver.authentication import AUDIENCE, Authenticator, Known, Unknown
-from picokube.apiserver.errors import ApiError
-from picokube.apiserver.messages import ANONYMOUS, Request, User
+from picokube.apiserver.auth.account_key import ensure_account_key
+from picokube.apiserver.auth.authentication import (
+    AUDIENCE,
+    AccountTokens,
+    Authenticator,
+    InvalidToken,
+    TokenClaims,
+    TokenOwner,
+)
+from picokube.apiserver.protocol.errors import ApiError
+from picokube.apiserver.protocol.messages import ANONYMOUS, Request, User
 
 NOW = datetime(2026, 2, 7, 12, 0, tzinfo=UTC)
 ACCOUNT = {"metadata": {"name": "robot", "namespace": "n", "uid": "u-1"}}
@@ -35,7 +41,9 @@ class World:
         )
 
     def token(self, **bound):
-        return self.tokens.issued(Grant(account=ACCOUNT, audiences=(AUDIENCE,), seconds=600, bound=bound))
+        return self.tokens.issued(
+            TokenClaims(account=ACCOUNT, audiences=(AUDIENCE,), seconds=600, bound=bound)
+        )
 
 
 @pytest.fixture
@@ -46,7 +54,7 @@ def world(tmp_path):
 def test_an_account_is_known_by_its_token(world):
     """As a user with the groups of accounts."""
     found = world.tokens.known(world.token(), (AUDIENCE,))
-    assert isinstance(found, Known)
+    assert isinstance(found, TokenOwner)
     assert (found.user.name, found.user.uid) == ("system:serviceaccount:n:robot", "u-1")
     groups = ("system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated")
     assert found.user.groups == groups
@@ -99,11 +107,11 @@ def test_a_token_ends_with_its_account(world):
     """Another account of the same name is another account."""
     token = world.token()
     world.objects["serviceaccounts", "n", "robot"] = {"metadata": {**ACCOUNT["metadata"], "uid": "u-9"}}
-    assert world.tokens.known(token, (AUDIENCE,)) == Unknown(
+    assert world.tokens.known(token, (AUDIENCE,)) == InvalidToken(
         why="service account UID (u-9) does not match claim (u-1)"
     )
     del world.objects["serviceaccounts", "n", "robot"]
-    assert world.tokens.known(token, (AUDIENCE,)) == Unknown(why='serviceaccounts "robot" not found')
+    assert world.tokens.known(token, (AUDIENCE,)) == InvalidToken(why='serviceaccounts "robot" not found')
 
 
 def test_a_bound_token_ends_with_its_pod(world):
@@ -113,7 +121,9 @@ def test_a_bound_token_ends_with_its_pod(world):
     assert found.user.extra["authentication.kubernetes.io/pod-name"] == ("p",)
     assert found.user.extra["authentication.kubernetes.io/node-name"] == ("gone",)
     del world.objects["pods", "n", "p"]
-    assert world.tokens.known(token, (AUDIENCE,)) == Unknown(why="service account token has been invalidated")
+    assert world.tokens.known(token, (AUDIENCE,)) == InvalidToken(
+        why="service account token has been invalidated"
+    )
 
 
 def test_a_token_is_for_those_it_names(world):
@@ -121,7 +131,7 @@ def test_a_token_is_for_those_it_names(world):
     token = world.token()
     assert world.tokens.known(token, ("x", AUDIENCE)).audiences == (AUDIENCE,)
     why = f'token audiences ["{AUDIENCE}"] is invalid for the target audiences ["x"]'
-    assert world.tokens.known(token, ("x",)) == Unknown(why=why)
+    assert world.tokens.known(token, ("x",)) == InvalidToken(why=why)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +148,14 @@ def test_a_token_is_for_those_it_names(world):
 )
 def test_what_no_one_signed_is_nobodys(world, changed):
     """Whatever it says."""
-    assert world.tokens.known(changed(world.token()), (AUDIENCE,)) == Unknown()
+    assert world.tokens.known(changed(world.token()), (AUDIENCE,)) == InvalidToken()
 
 
 def test_the_key_outlives_the_server(world, tmp_path):
     """Its file is its owner's alone."""
     token = world.token()
-    assert isinstance(world.opened(tmp_path).known(token, (AUDIENCE,)), Known)
-    assert isinstance(world.opened(tmp_path / "other").known(token, (AUDIENCE,)), Unknown)
+    assert isinstance(world.opened(tmp_path).known(token, (AUDIENCE,)), TokenOwner)
+    assert isinstance(world.opened(tmp_path / "other").known(token, (AUDIENCE,)), InvalidToken)
     assert stat.S_IMODE((tmp_path / "accounts.key").stat().st_mode) == 0o600
 
 
@@ -175,6 +185,6 @@ def test_a_request_is_somebodys(world):
 def test_a_token_of_the_table_is_for_the_server():
     """And for nobody else."""
     authenticator = Authenticator({"t": User(name="a")})
-    assert isinstance(authenticator.known("t"), Known)
-    assert isinstance(authenticator.known("t", ("x",)), Unknown)
-    assert isinstance(authenticator.known("x"), Unknown)
+    assert isinstance(authenticator.known("t"), TokenOwner)
+    assert isinstance(authenticator.known("t", ("x",)), InvalidToken)
+    assert isinstance(authenticator.known("x"), InvalidToken)

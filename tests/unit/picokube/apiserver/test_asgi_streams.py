@@ -5,9 +5,9 @@ import asyncio
 import orjson
 import pytest
 
-from picokube.apiserver.app import LAST_CHUNK_SECONDS, REQUEST_SECONDS, Application
-from picokube.apiserver.messages import Stream
-from picokube.apiserver.storage.errors import Broken, DiskFull
+from picokube.apiserver.http.app import LAST_CHUNK_SECONDS, REQUEST_SECONDS, Application
+from picokube.apiserver.protocol.messages import Stream
+from picokube.apiserver.storage.store import Broken, DiskFull
 from support.virtual_time import run_virtual
 
 SCOPE = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}

@@ -2,12 +2,10 @@
 
 import pytest
 
-from picokube.apiserver.access import Decision
-from picokube.apiserver.access_rules import PathAsk, ResourceAsk
-from picokube.apiserver.authorization import Authorizer, ask_of
-from picokube.apiserver.errors import ApiError
-from picokube.apiserver.messages import Request, User
-from picokube.apiserver.request_info import target_of
+from picokube.apiserver.auth.access import Decision, PathRequest, ResourceRequest
+from picokube.apiserver.auth.authorization import Authorizer, access_request
+from picokube.apiserver.protocol.errors import ApiError
+from picokube.apiserver.protocol.messages import Request, User, target_of
 
 CORE = "/api/v1/namespaces/n"
 ADMIN = User(name="admin", groups=("system:masters",))
@@ -59,14 +57,14 @@ class Yes:
 )
 def test_a_request_asks_for_a_verb_on_a_resource(method, path, query, asked):
     """One name in a field selector counts as that name."""
-    found = ask_of(Request(method=method, path=path, query=query), target_of(path))
-    assert found == ResourceAsk(**{"resource": "pods", "namespace": "n", **asked})
+    found = access_request(Request(method=method, path=path, query=query), target_of(path))
+    assert found == ResourceRequest(**{"resource": "pods", "namespace": "n", **asked})
 
 
 def test_a_namespace_is_within_itself():
     """Who may see everything in a namespace may see the namespace."""
-    found = ask_of(Request(method="GET", path=CORE), target_of(CORE))
-    assert found == ResourceAsk(verb="get", resource="namespaces", name="n", namespace="n")
+    found = access_request(Request(method="GET", path=CORE), target_of(CORE))
+    assert found == ResourceRequest(verb="get", resource="namespaces", name="n", namespace="n")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +92,7 @@ def test_a_refusal_says_who_what_and_where(path, message):
 
 def test_a_path_is_refused_by_its_method():
     """Paths have no verbs of their own."""
-    authorizer = Authorizer(Access(PathAsk(verb="get", path="/x")))
+    authorizer = Authorizer(Access(PathRequest(verb="get", path="/x")))
     authorizer.check_path(Request(method="GET", path="/x"))
     with pytest.raises(ApiError, match='forbidden: User "system:anonymous" cannot post path "/x"'):
         authorizer.check_path(Request(method="POST", path="/x"))
@@ -137,7 +135,7 @@ def test_one_acts_as_the_user_that_the_headers_name(headers, user):
 
 def test_each_thing_one_pretends_to_be_must_be_allowed():
     """The name alone is not enough."""
-    user = ResourceAsk(verb="impersonate", resource="users", name="j")
+    user = ResourceRequest(verb="impersonate", resource="users", name="j")
     assert _as(Access(user), user="j").name == "j"
     with pytest.raises(ApiError, match='groups "g" is forbidden: User "admin" cannot impersonate'):
         _as(Access(user), user="j", group="g")

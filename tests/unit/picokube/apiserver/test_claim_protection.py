@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from picokube.apiserver.claim_protection import ClaimProtection
-from picokube.apiserver.deletion import DeleteOptions, delete
+from picokube.apiserver.lifecycle.claim_protection import ClaimProtection
+from picokube.apiserver.objects.deletion import DeleteOptions, delete
 from picokube.apiserver.storage.store import Key
 from support.server_parts import make, server_parts
 

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from picokube.apiserver import errors
-from picokube.apiserver.object_store import create
-from picokube.apiserver.resources import ResourceType
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.objects.object_store import create
+from picokube.apiserver.protocol import errors
 from picokube.apiserver.storage.store import Key
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 from unit.picokube.apiserver.small_server import (
     CRDS,
     GROUP,
@@ -168,7 +168,7 @@ def test_emptying_goes_on_after_a_start(tmp_path, deleted):
         async with a_server(tmp_path / "objects.db") as server:
             await server.until(lambda: server.definition() is None)
             assert server.serving.store.list(f"parts.{GROUP}").objects == []
-            assert server.kind() is None
+            await server.until(lambda: server.kind() is None)
 
     asyncio.run(history())
 

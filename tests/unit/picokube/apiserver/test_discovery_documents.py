@@ -3,12 +3,12 @@
 import orjson
 import pytest
 
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.discovery import AGGREGATED, Discovery
-from picokube.apiserver.messages import Request
-from picokube.apiserver.names import version_order
-from picokube.apiserver.registry import Registry
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.discovery.discovery import AGGREGATED, Discovery
+from picokube.apiserver.kinds.names import version_order
+from picokube.apiserver.kinds.resources import Registry
+from picokube.apiserver.protocol.messages import Request
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 
 
 def thing(plural, *versions, **subresources):

@@ -3,7 +3,13 @@
 import asyncio
 from datetime import timedelta
 
-from picokube.apiserver.event_expiry import EVENT_TTL, MAX_EVENTS, EventExpiry, expired, last_written
+from picokube.apiserver.lifecycle.event_expiry import (
+    EVENT_TTL,
+    MAX_EVENTS,
+    EventExpiry,
+    expired_events,
+    last_written,
+)
 from picokube.apiserver.storage.store import Key
 from support.server_parts import NOW, make, server_parts
 
@@ -28,10 +34,10 @@ def test_old_events_and_the_oldest_of_too_many_expire():
     fresh = [
         (Key("events", "n", f"e{n:05}"), str(n), NOW + timedelta(seconds=n)) for n in range(MAX_EVENTS + 2)
     ]
-    assert [uid for _, uid in expired(fresh, now=NOW)] == ["0", "1"]
+    assert [uid for _, uid in expired_events(fresh, now=NOW)] == ["0", "1"]
     few = fresh[:3]
-    assert expired(few, now=NOW + EVENT_TTL) == []
-    gone = expired(few, now=NOW + EVENT_TTL + timedelta(seconds=1, milliseconds=1))
+    assert expired_events(few, now=NOW + EVENT_TTL) == []
+    gone = expired_events(few, now=NOW + EVENT_TTL + timedelta(seconds=1, milliseconds=1))
     assert [uid for _, uid in gone] == ["0", "1"]
 
 

@@ -2,10 +2,9 @@
 
 import asyncio
 
-from picokube.apiserver.access import GROUP, Access
-from picokube.apiserver.access_rules import PathAsk, ResourceAsk
-from picokube.apiserver.bootstrap_roles import ensure_first_roles
-from picokube.apiserver.messages import ANONYMOUS, User
+from picokube.apiserver.auth.access import GROUP, Access, PathRequest, ResourceRequest
+from picokube.apiserver.lifecycle.roles import ensure_bootstrap_roles
+from picokube.apiserver.protocol.messages import ANONYMOUS, User
 from support.server_parts import make, server_parts
 
 EDITING = {
@@ -20,9 +19,9 @@ def test_a_new_server_has_the_roles_that_everybody_counts_on(tmp_path):
 
     async def story():
         async with server_parts(tmp_path) as serving:
-            await ensure_first_roles(serving)
+            await ensure_bootstrap_roles(serving)
             revision = serving.store.revision
-            await ensure_first_roles(serving)
+            await ensure_bootstrap_roles(serving)
             assert serving.store.revision == revision
             await make(serving, "clusterrolebindings", EDITING, namespace=None, group=GROUP)
             return _allowed(Access(serving.store))
@@ -37,13 +36,13 @@ def test_a_new_server_has_the_roles_that_everybody_counts_on(tmp_path):
 def _allowed(access):
     user = User(name="x", groups=("system:authenticated",))
     asks = {
-        "/livez": PathAsk(verb="get", path="/livez"),
-        "/apis/batch": PathAsk(verb="get", path="/apis/batch"),
-        "/metrics": PathAsk(verb="get", path="/metrics"),
-        "list pods": ResourceAsk(verb="list", resource="pods"),
-        "delete jobs": ResourceAsk(verb="delete", group="batch", resource="jobs"),
-        "get secrets": ResourceAsk(verb="get", resource="secrets"),
-        "create roles": ResourceAsk(verb="create", group="rbac.authorization.k8s.io", resource="roles"),
+        "/livez": PathRequest(verb="get", path="/livez"),
+        "/apis/batch": PathRequest(verb="get", path="/apis/batch"),
+        "/metrics": PathRequest(verb="get", path="/metrics"),
+        "list pods": ResourceRequest(verb="list", resource="pods"),
+        "delete jobs": ResourceRequest(verb="delete", group="batch", resource="jobs"),
+        "get secrets": ResourceRequest(verb="get", resource="secrets"),
+        "create roles": ResourceRequest(verb="create", group="rbac.authorization.k8s.io", resource="roles"),
     }
     editor = User(name="editor", groups=user.groups)
     users = {"stranger": ANONYMOUS, "user": user, "editor": editor}

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from picokube.apiserver import claim_protection, collector, namespace_life
-from picokube.apiserver.storage.errors import Closed, DiskFull
+from picokube.apiserver.lifecycle import claim_protection, collector, namespaces
+from picokube.apiserver.storage.store import Closed, DiskFull
 from support.virtual_time import run_virtual
 
 FOLLOWERS = {
     "collector": (collector.Collector, "_consider"),
     "claims": (claim_protection.ClaimProtection, "_look_at"),
-    "namespaces": (namespace_life.NamespaceLife, "_look_at"),
+    "namespaces": (namespaces.NamespaceController, "_look_at"),
 }
 
 

@@ -3,8 +3,8 @@
 import asyncio
 import threading
 
-from picokube.apiserver.object_store import INLINE_UPDATE, update
-from picokube.apiserver.server_context import key_of
+from picokube.apiserver.objects.context import key_of
+from picokube.apiserver.objects.object_store import INLINE_UPDATE, update
 from unit.picokube.apiserver.small_server import OPTIONS, a_definition, a_part, a_server, a_version
 
 OPEN = {"type": "object", "additionalProperties": {"type": "string"}}

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.object_meta import changed_metadata_errors, metadata_errors, with_empty_texts
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.kinds.object_meta import changed_metadata_errors, metadata_errors, with_empty_texts
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 
 TYPES = {built_in_type.qualified: built_in_type for built_in_type in built_in_types()}
 [TYPES["things.example.com"]] = resource_types_of(

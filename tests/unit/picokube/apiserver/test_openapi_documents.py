@@ -6,12 +6,12 @@ import re
 import orjson
 import pytest
 
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.messages import Request
-from picokube.apiserver.openapi import OpenApi
-from picokube.apiserver.openapi_v2 import OpenApiV2
-from picokube.apiserver.registry import Registry
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.discovery.openapi_v2 import OpenApiV2
+from picokube.apiserver.discovery.openapi_v3 import OpenApi
+from picokube.apiserver.kinds.resources import Registry
+from picokube.apiserver.protocol.messages import Request
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 
 TEXT = {"type": "string"}
 EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "required": ["kind"]}

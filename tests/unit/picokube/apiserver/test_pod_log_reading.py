@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from picokube.apiserver.pod_logs import LogOptions, LogReader, log_path
+from picokube.apiserver.handlers.pods import LogOptions, LogReader, log_path
 
 LINES = (
     b"2026-02-07T12:00:00.000000001Z stdout F one\n"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from picokube.apiserver import errors
-from picokube.apiserver.protobuf import MAGIC, MAX_DEPTH, decode
+from picokube.apiserver.gotypes.protobuf import MAGIC, MAX_DEPTH, decode
+from picokube.apiserver.protocol import errors
 
 
 def varint(value):

@@ -6,13 +6,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from picokube.apiserver import errors
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.content_negotiation import asked_form, check_acceptable
-from picokube.apiserver.messages import Request
-from picokube.apiserver.representations import chosen
-from picokube.apiserver.whole_numbers import without_fractions_of_zero
-from picokube.apiserver.yaml_text import as_yaml
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.kinds.stored_forms import whole_floats_to_integers
+from picokube.apiserver.printing.representations import accepted_form, check_acceptable, chosen
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.body import as_yaml
+from picokube.apiserver.protocol.messages import Request
 
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -52,7 +51,7 @@ def request(accept, **query):
 )
 def test_the_first_form_that_there_is_counts(accept, form):
     """Protobuf is never written."""
-    assert asked_form(accept) == form
+    assert accepted_form(accept) == form
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ def test_a_float_that_is_whole_is_written_without_its_fraction():
     """Wherever it is, but for numbers beyond what an integer holds."""
     obj = {"metadata": {}, "spec": {"a": 4.0, "b": [1.5, {"c": -3.0}], "d": 1e20, "e": True}, "f": 2.0}
 
-    without_fractions_of_zero(obj)
+    whole_floats_to_integers(obj)
 
     assert obj == {"metadata": {}, "spec": {"a": 4, "b": [1.5, {"c": -3}], "d": 1e20, "e": True}, "f": 2}
     found = [obj["spec"]["a"], obj["spec"]["b"][1]["c"], obj["spec"]["d"], obj["spec"]["e"], obj["f"]]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from picokube.apiserver.body import decode_object
-from picokube.apiserver.errors import ApiError
-from picokube.apiserver.messages import Request
+from picokube.apiserver.protocol.body import decode_object
+from picokube.apiserver.protocol.errors import ApiError
+from picokube.apiserver.protocol.messages import Request
 
 
 def sent(body, content_type="application/json"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from picokube.apiserver.request_info import Target, target_of
+from picokube.apiserver.protocol.messages import Target, target_of
 
 
 @pytest.mark.parametrize(

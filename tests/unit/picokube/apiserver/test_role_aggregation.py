@@ -5,12 +5,15 @@ from contextlib import suppress
 
 import orjson
 
-from picokube.apiserver.access import GROUP, Access
-from picokube.apiserver.access_rules import ResourceAsk
-from picokube.apiserver.bootstrap_roles import ensure_first_roles
-from picokube.apiserver.messages import User
-from picokube.apiserver.object_store import create
-from picokube.apiserver.role_aggregation import ROLES, RoleAggregation, aggregated_rules
+from picokube.apiserver.auth.access import GROUP, Access, ResourceRequest
+from picokube.apiserver.lifecycle.roles import (
+    ROLES,
+    RoleAggregation,
+    aggregated_rules,
+    ensure_bootstrap_roles,
+)
+from picokube.apiserver.objects.object_store import create
+from picokube.apiserver.protocol.messages import User
 from picokube.apiserver.storage.store import Key
 from support.server_parts import OPTIONS, make, server_parts
 
@@ -73,7 +76,7 @@ def test_an_editor_holds_leases_and_both_kinds_of_events_from_the_start(tmp_path
 
     async def run():
         async with server_parts(tmp_path) as serving:
-            await ensure_first_roles(serving)
+            await ensure_bootstrap_roles(serving)
             binding = {
                 "kind": "ClusterRoleBinding",
                 "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "edit"},
@@ -82,10 +85,10 @@ def test_an_editor_holds_leases_and_both_kinds_of_events_from_the_start(tmp_path
             await make(serving, "clusterrolebindings", binding, namespace=None, group=GROUP)
             access, editor = Access(serving.store), User(name="editor")
             asks = [
-                ResourceAsk(verb="update", group="coordination.k8s.io", resource="leases", namespace="n"),
-                ResourceAsk(verb="list", group="events.k8s.io", resource="events", namespace="n"),
-                ResourceAsk(verb="create", resource="events", namespace="n"),
-                ResourceAsk(verb="create", group=GROUP, resource="roles", namespace="n"),
+                ResourceRequest(verb="update", group="coordination.k8s.io", resource="leases", namespace="n"),
+                ResourceRequest(verb="list", group="events.k8s.io", resource="events", namespace="n"),
+                ResourceRequest(verb="create", resource="events", namespace="n"),
+                ResourceRequest(verb="create", group=GROUP, resource="roles", namespace="n"),
             ]
             return [access.decide(editor, ask).allowed for ask in asks]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from picokube.apiserver.scale_managers import to_parent, to_scale
-from picokube.apiserver.scaling import (
+from picokube.apiserver.handlers.scale import to_parent, to_scale
+from picokube.apiserver.kinds.scaling import (
     ScalePaths,
     WrongValue,
     scale_of,

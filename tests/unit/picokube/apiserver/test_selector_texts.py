@@ -2,8 +2,14 @@
 
 import pytest
 
-from picokube.apiserver.errors import ApiError
-from picokube.apiserver.selectors import FieldTerm, matches_fields, matches_labels, parse_fields, parse_labels
+from picokube.apiserver.objects.selectors import (
+    FieldTerm,
+    matches_fields,
+    matches_labels,
+    parse_fields,
+    parse_labels,
+)
+from picokube.apiserver.protocol.errors import ApiError
 
 LABELS = {"app": "web", "tier": "", "size": "5"}
 

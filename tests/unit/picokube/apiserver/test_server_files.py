@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from picokube.apiserver.certificates import LIFETIME, ensure_certificates
-from picokube.apiserver.kubeconfig import write_kubeconfig
+from picokube.apiserver.auth.certificates import LIFETIME, ensure_certificates
+from picokube.apiserver.auth.kubeconfig import write_kubeconfig
 
 NOW = datetime(2026, 2, 7, tzinfo=UTC)
 HOSTS = ("127.0.0.1", "localhost")

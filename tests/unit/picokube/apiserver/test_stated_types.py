@@ -5,15 +5,13 @@ import asyncio
 import orjson
 import pytest
 
-from picokube.apiserver.admission import admitted
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.errors import ApiError
-from picokube.apiserver.messages import Request
-from picokube.apiserver.options import IGNORE, STRICT, WARN, WriteOptions
-from picokube.apiserver.registry import Registry
-from picokube.apiserver.request_info import Target
-from picokube.apiserver.server_context import Serving
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.kinds.resources import Registry
+from picokube.apiserver.objects.admission import decode_request
+from picokube.apiserver.objects.context import ServerContext
+from picokube.apiserver.protocol.errors import ApiError
+from picokube.apiserver.protocol.messages import IGNORE, STRICT, WARN, Request, Target, WriteOptions
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 
 SPEC = {"type": "object", "properties": {"a": {"type": "string"}}}
 NEWER = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
@@ -40,7 +38,7 @@ def serving():
     """Every built-in kind, and a custom one in two versions."""
     registry = Registry(built_in_types())
     registry.serve_custom("things.example.com", resource_types_of(THINGS))
-    return Serving(registry=registry, store=None, clock=None, new_uid=str, new_suffix=str)
+    return ServerContext(registry=registry, store=None, clock=None, new_uid=str, new_suffix=str)
 
 
 def refused(serving, place, validation=WARN, **body):
@@ -53,7 +51,9 @@ def refused(serving, place, validation=WARN, **body):
     target = Target(group=group, version=found, resource=plural, namespace="d")
     with pytest.raises(ApiError) as caught:
         asyncio.run(
-            admitted(serving, resource, target, request, WriteOptions(manager="m", validation=validation))
+            decode_request(
+                serving, resource, target, request, WriteOptions(manager="m", validation=validation)
+            )
         )
     return caught.value.message, [value for name, value in caught.value.headers if name == "Warning"]
 

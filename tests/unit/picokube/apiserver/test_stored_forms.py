@@ -4,10 +4,9 @@ import asyncio
 
 import orjson
 
-from picokube.apiserver.collector import Collector
-from picokube.apiserver.representations import in_version
+from picokube.apiserver.kinds.stored_forms import in_version, upgraded, upgraded_snapshot
+from picokube.apiserver.lifecycle.collector import Collector
 from picokube.apiserver.storage.store import Key
-from picokube.apiserver.stored_forms import all_current, current
 from unit.picokube.apiserver.small_server import CRDS, GROUP, a_definition, a_part, a_version, in_a_server
 
 TEXT = {"type": "string"}
@@ -20,7 +19,7 @@ TWO_VERSIONS = [
 def shown(server, version="v1", name="a"):
     kind = server.kind(version=version)
     stored = server.serving.store.get(Key(f"parts.{GROUP}", "", name))
-    return orjson.loads(in_version(kind, current(kind, stored).data))
+    return orjson.loads(in_version(kind, upgraded(kind, stored).data))
 
 
 def with_fields(**fields):
@@ -39,7 +38,7 @@ async def test_an_object_older_than_its_schema_is_read_by_the_new_one(server):
     found = shown(server)
     assert found["spec"] == {"a": "1", "new": "3"}
     assert found["metadata"] == made["metadata"]
-    snapshot = all_current(server.kind(), server.serving.store.list(f"parts.{GROUP}"))
+    snapshot = upgraded_snapshot(server.kind(), server.serving.store.list(f"parts.{GROUP}"))
     assert [orjson.loads(item.data) for item in snapshot.objects] == [found]
 
 
@@ -58,10 +57,10 @@ async def test_an_object_that_needs_nothing_is_shown_as_its_stored_bytes(server)
     await server.define(a_definition())
     await server.make(a_part(a="1"))
     kind, stored = server.kind(), server.serving.store.get(Key(f"parts.{GROUP}", "", "a"))
-    assert current(kind, stored) is stored
+    assert upgraded(kind, stored) is stored
     await server.change(CRDS, f"parts.{GROUP}", with_fields(a=TEXT, b=TEXT))
     assert server.kind().schema_since > stored.revision
-    assert current(server.kind(), stored) is stored
+    assert upgraded(server.kind(), stored) is stored
 
 
 @in_a_server

@@ -2,7 +2,7 @@
 
 import pytest
 
-from picokube.apiserver.tables import human_duration
+from picokube.apiserver.strategies.printing import human_duration
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 

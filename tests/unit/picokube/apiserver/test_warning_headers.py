@@ -2,7 +2,7 @@
 
 import pytest
 
-from picokube.apiserver.responses import warning_headers
+from picokube.apiserver.printing.representations import warning_headers
 
 
 @pytest.mark.parametrize("name", ["a\x7fb", "a\nb", "\x00", "a\x85"])

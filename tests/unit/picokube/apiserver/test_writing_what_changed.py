@@ -7,17 +7,15 @@ import random
 import orjson
 import pytest
 
-from picokube.apiserver.deletion import DeleteOptions, delete
-from picokube.apiserver.errors import ApiError
+from picokube.apiserver.handlers.objects import update_object
 from picokube.apiserver.handlers.patch import JSON_PATCH, MERGE, patch_object
-from picokube.apiserver.handlers.update import update_object
-from picokube.apiserver.last_written import LastWritten
-from picokube.apiserver.memoize import MAX_LENGTH, remembered
-from picokube.apiserver.messages import Request
-from picokube.apiserver.request_info import Target
-from picokube.apiserver.server_context import key_of
+from picokube.apiserver.objects.context import DecodedCache, key_of
+from picokube.apiserver.objects.deletion import DeleteOptions, delete
+from picokube.apiserver.protocol.errors import ApiError
+from picokube.apiserver.protocol.memoize import MAX_LENGTH, memoized
+from picokube.apiserver.protocol.messages import Request, Target
 from picokube.apiserver.storage.store import Key, Stored
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 from support.server_parts import make, server_parts
 
 STEP = {
@@ -278,7 +276,7 @@ def test_a_removed_object_keeps_what_it_was_for_those_who_know_it(tmp_path):
 
 
 def test_the_objects_written_last_are_kept_within_a_limit():
-    kept = LastWritten(most_bytes=100)
+    kept = DecodedCache(most_bytes=100)
     stored = [Stored(key=Key("pods", "n", str(n)), uid=str(n), revision=n, data=b"x" * 40) for n in range(3)]
     for item in stored:
         kept.keep(item, {"n": item.revision})
@@ -286,7 +284,7 @@ def test_the_objects_written_last_are_kept_within_a_limit():
 
 
 def test_an_object_is_known_at_one_revision_only():
-    kept = LastWritten()
+    kept = DecodedCache()
     old, new = (Stored(key=Key("pods", "n", "a"), uid="u", revision=n, data=b"{}") for n in (1, 2))
     kept.keep(old, {"n": 1})
     assert kept.of(new) is None
@@ -297,7 +295,7 @@ def test_an_object_is_known_at_one_revision_only():
 def test_answers_about_long_texts_are_not_remembered():
     asked = []
 
-    @remembered(4)
+    @memoized(4)
     def answer(text):
         asked.append(len(text))
         return len(text)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from picokube.apiserver.pod_logs import LogOptions, LogReader
-from picokube.apiserver.pod_logs import log_path as log_path_of_the_api_server
+from picokube.apiserver.handlers.pods import LogOptions, LogReader
+from picokube.apiserver.handlers.pods import log_path as log_path_of_the_api_server
 from picokube.nodeagent.supervisor.cri_log import MAX_LINE_LENGTH, LogFile, log_path
 from picokube.nodeagent.supervisor.journal import (
     Journal,

@@ -6,9 +6,8 @@ Not made here, because it needs Go: see `made_with` in each file.
 import orjson
 import pytest
 
-from picokube.apiserver.apply.json_patch import JsonPatchError, json_patch
+from picokube.apiserver.apply.json_patch import JsonPatchError, json_patch, merge_patch
 from picokube.apiserver.apply.managed_fields import managed_after_write
-from picokube.apiserver.apply.merge_patch import merge_patch
 from picokube.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, server_side_apply
 from picokube.apiserver.apply.strategic import StrategicPatchError, strategic_merge
 from unit.picokube.apiserver.apply.things import golden, kind

@@ -1,8 +1,7 @@
 """Managers that wrote in another version must be able to see a change in it."""
 
-from picokube.apiserver.apply.managers import UPDATE, Identity, Owned
-from picokube.apiserver.apply.other_versions import conversion_problem
-from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.apply.managed_fields import UPDATE, Identity, Owned, conversion_problem
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 from unit.picokube.apiserver.small_server import GROUP, a_definition, a_version
 
 TEXT = {"type": "string"}

@@ -9,8 +9,8 @@ from picokube.apiserver.apply.json_patch import (
     MalformedPatch,
     TooManyOperations,
     json_patch,
+    merge_patch,
 )
-from picokube.apiserver.apply.merge_patch import merge_patch
 from picokube.apiserver.apply.strategic import StrategicPatchError, strategic_merge
 
 MERGING = {

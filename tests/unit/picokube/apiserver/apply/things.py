@@ -7,7 +7,7 @@ import orjson
 
 from picokube.apiserver.apply.managed_fields import managed_after_write
 from picokube.apiserver.apply.server_side import server_side_apply
-from picokube.apiserver.resources import ResourceType
+from picokube.apiserver.kinds.resources import ResourceType
 
 GOLDEN = Path(__file__).parent / "golden"
 NOW, LATER = "2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"

@@ -8,9 +8,8 @@ import pytest
 
 from contract.storage.implementations import pod, put, read_until
 from picokube.apiserver.storage.compaction import CompactionPolicy, Compactor
-from picokube.apiserver.storage.errors import Broken, ChangeFailed, Closed, DiskFull
-from picokube.apiserver.storage.settings import StoreSettings
 from picokube.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.storage.store import Broken, ChangeFailed, Closed, DiskFull, StoreSettings
 
 BIG = "x" * 50_000
 

@@ -7,8 +7,8 @@ import sqlite3
 import pytest
 
 from contract.storage.implementations import pod, put, value_of
-from picokube.apiserver.storage.errors import CannotOpen, Corrupt, InUse, WrongSchema
 from picokube.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.storage.store import CannotOpen, Corrupt, InUse, WrongSchema
 
 
 @pytest.fixture

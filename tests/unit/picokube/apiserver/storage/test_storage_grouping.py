@@ -5,10 +5,9 @@ import asyncio
 import pytest
 
 from contract.storage.implementations import pod, put, run
-from picokube.apiserver.storage.history import History
-from picokube.apiserver.storage.settings import StoreSettings
+from picokube.apiserver.storage.broadcaster import History
 from picokube.apiserver.storage.sqlite_store import SqliteStore
-from picokube.apiserver.storage.store import Event, EventType, Key, Stored
+from picokube.apiserver.storage.store import Event, EventType, Key, Stored, StoreSettings
 
 
 def test_changes_of_different_keys_share_a_transaction(tmp_path):

@@ -6,8 +6,7 @@ import pytest
 
 from contract.storage.implementations import pod
 from picokube.apiserver.storage.broadcaster import MAX_PAUSE, Broadcaster
-from picokube.apiserver.storage.settings import StoreSettings
-from picokube.apiserver.storage.store import Event, EventType, Stored, TooSlow
+from picokube.apiserver.storage.store import Event, EventType, Stored, StoreSettings, TooSlow
 from support.virtual_time import run_virtual
 
 MILLISECOND = 0.001

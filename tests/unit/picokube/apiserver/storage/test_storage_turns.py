@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from contract.storage.implementations import pod, run
-from picokube.apiserver.storage.key_locks import KeyLocks
+from picokube.apiserver.storage.sqlite_store import KeyLocks
 
 
 def test_turns_are_given_in_the_order_they_were_asked_for():

@@ -8,10 +8,10 @@ import json
 import re
 from typing import Any
 
-from picokube.apiserver import errors
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.object_meta import metadata_errors
-from picokube.apiserver.resources import ResourceType
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.kinds.object_meta import metadata_errors
+from picokube.apiserver.kinds.resources import ResourceType
+from picokube.apiserver.protocol import errors
 
 UID = "0b0aa4e6-0000-4000-8000-000000000001"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

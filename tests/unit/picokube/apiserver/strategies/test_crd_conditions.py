@@ -2,7 +2,7 @@
 
 import pytest
 
-from picokube.apiserver.strategies.crd_conditions import (
+from picokube.apiserver.strategies.crds.status import (
     approval,
     condition,
     emptied,

@@ -2,7 +2,12 @@
 
 import pytest
 
-from picokube.apiserver.strategies.crd_names import Taken, has_its_names, is_served, settled_status
+from picokube.apiserver.strategies.crds.status import (
+    TakenNames,
+    expected_status,
+    has_requested_names,
+    is_served,
+)
 
 NOW, EARLIER = "2026-01-02T03:04:05Z", "2025-01-01T00:00:00Z"
 
@@ -13,7 +18,7 @@ def a_definition(status=None, **names):
 
 
 def settled(definition, *others):
-    return {**definition, "status": settled_status(definition, Taken.by([*others, definition]), NOW)}
+    return {**definition, "status": expected_status(definition, TakenNames.by([*others, definition]), NOW)}
 
 
 def conditions(definition):
@@ -25,7 +30,7 @@ def conditions(definition):
 
 def test_free_names_are_given():
     found = settled(a_definition(shortNames=["pp"], categories=["all"]))
-    assert has_its_names(found)
+    assert has_requested_names(found)
     assert is_served(found)
     assert [condition["lastTransitionTime"] for condition in found["status"]["conditions"]] == [NOW, NOW]
 

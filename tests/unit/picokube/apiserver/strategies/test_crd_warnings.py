@@ -2,7 +2,7 @@
 
 import pytest
 
-from picokube.apiserver.strategies.crd_warnings import format_warnings
+from picokube.apiserver.strategies.crds.definition import format_warnings
 
 ODD = {"type": "string", "format": "odd"}
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from picokube.apiserver import errors
-from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.strategies.config import MAX_COUNT
-from picokube.apiserver.strategies.custom_types import resource_types_of
-from picokube.apiserver.tables import table_columns, table_row
+from picokube.apiserver.builtin_kinds import built_in_types
+from picokube.apiserver.printing.tables import table_columns, table_row
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.strategies.core.config import MAX_BYTES
+from picokube.apiserver.strategies.crds.custom import resource_types_of
 from unit.picokube.apiserver.strategies.answers import created, resource_of
 
 TYPES = {(built_in_type.group, built_in_type.kind): built_in_type for built_in_type in built_in_types()}
@@ -110,8 +110,8 @@ def test_custom_objects_are_pruned_defaulted_and_their_status_is_apart():
 @pytest.mark.parametrize(
     ("plural", "sent"),
     [
-        pytest.param("configmaps", {"data": {"a": "x" * (MAX_COUNT + 1)}}, id="config-map"),
-        pytest.param("secrets", {"stringData": {"a": "x" * (MAX_COUNT + 1)}}, id="secret"),
+        pytest.param("configmaps", {"data": {"a": "x" * (MAX_BYTES + 1)}}, id="config-map"),
+        pytest.param("secrets", {"stringData": {"a": "x" * (MAX_BYTES + 1)}}, id="secret"),
     ],
 )
 def test_more_than_a_mebibyte_is_too_much(plural, sent):

@@ -9,7 +9,7 @@ from unit.picokube.apiserver.strategies.answers import of_strategy
 
 ROWS = json.loads(Path(__file__).with_name("recorded.json").read_text())
 
-_STORED = "a warning says that nobody acts on it"
+_STORED = "a warning says that nothing acts on it"
 
 ACCEPTED: dict[str, str] = {
     **dict.fromkeys(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from picokube.apiserver import errors
-from picokube.apiserver.strategies.typed import WrongType
+from picokube.apiserver.gotypes.decoding import WrongType
+from picokube.apiserver.protocol import errors
 from unit.picokube.apiserver.strategies.answers import resource_of
 
 

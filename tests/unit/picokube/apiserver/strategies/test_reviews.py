@@ -2,12 +2,11 @@
 
 import pytest
 
-from picokube.apiserver import errors
-from picokube.apiserver.access import Decision
-from picokube.apiserver.access_rules import PathAsk, ResourceAsk
-from picokube.apiserver.authentication import Known, Unknown
-from picokube.apiserver.messages import User
-from picokube.apiserver.strategies.reviews import review
+from picokube.apiserver.auth.access import Decision, PathRequest, ResourceRequest
+from picokube.apiserver.auth.authentication import InvalidToken, TokenOwner
+from picokube.apiserver.auth.authorization import review
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.protocol.messages import User
 
 ME = User(name="me", groups=("g",), uid="7", extra={"k": ("v",)})
 
@@ -48,7 +47,7 @@ def test_a_review_of_oneself_is_about_anyone_asks():
         "SelfSubjectAccessReview", {"nonResourceAttributes": {"verb": "get", "path": "/x"}}, judge
     )
     assert reported["status"] == {"allowed": True, "reason": "because"}
-    assert judge.asked == [("me", ("g",), PathAsk(verb="get", path="/x"))]
+    assert judge.asked == [("me", ("g",), PathRequest(verb="get", path="/x"))]
 
 
 @pytest.mark.parametrize("kind", ["SubjectAccessReview", "LocalSubjectAccessReview"])
@@ -58,7 +57,7 @@ def test_a_review_of_others_is_about_those_it_names(kind):
     asked = {"verb": "get", "resource": "pods", "namespace": "n", "version": "v1"}
     reported = _asked(kind, {"user": "x", "groups": ["h"], "resourceAttributes": asked}, judge)
     assert reported["status"] == {"allowed": False}
-    assert judge.asked == [("x", ("h",), ResourceAsk(verb="get", resource="pods", namespace="n"))]
+    assert judge.asked == [("x", ("h",), ResourceRequest(verb="get", resource="pods", namespace="n"))]
 
 
 @pytest.mark.parametrize(
@@ -94,13 +93,13 @@ def test_rules_are_reported_apart_by_what_they_are_about():
     ("found", "status"),
     [
         pytest.param(
-            Known(user=User(name="a"), audiences=("s",)),
+            TokenOwner(user=User(name="a"), audiences=("s",)),
             {"authenticated": True, "user": {"username": "a"}, "audiences": ["s"]},
             id="known",
         ),
-        pytest.param(Unknown(), {"user": {}, "error": "invalid bearer token"}, id="nobody's"),
+        pytest.param(InvalidToken(), {"user": {}, "error": "invalid bearer token"}, id="nobody's"),
         pytest.param(
-            Unknown(why="it expired"),
+            InvalidToken(why="it expired"),
             {"user": {}, "error": "[invalid bearer token, it expired]"},
             id="expired",
         ),

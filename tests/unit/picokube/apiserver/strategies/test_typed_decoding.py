@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from picokube.apiserver import errors
-from picokube.apiserver.strategies.pod_defaults import pull_policy
-from picokube.apiserver.strategies.scalar_types import BadText, micro_time, quantity, time
+from picokube.apiserver.gotypes.scalar_types import BadText, micro_time, quantity, time
+from picokube.apiserver.protocol import errors
+from picokube.apiserver.strategies.pods.defaults import pull_policy
 from unit.picokube.apiserver.strategies.answers import resource_of
 
 PROBED = "spec.containers.livenessProbe"

@@ -1,0 +1,1 @@
+"""The Go types of built-in kinds: decoding, encoding, scalars and protobuf."""

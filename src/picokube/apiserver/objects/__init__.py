@@ -1,0 +1,1 @@
+"""Creating, changing, deleting and selecting objects: the order of checks, whatever the verb."""

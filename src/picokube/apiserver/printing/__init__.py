@@ -1,0 +1,1 @@
+"""Tables, representations and responses to writes."""

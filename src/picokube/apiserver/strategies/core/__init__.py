@@ -1,0 +1,1 @@
+"""Kinds that the server, the node agent or pods act on."""

@@ -1,0 +1,1 @@
+"""Kinds that are validated and stored; nothing acts on them."""
