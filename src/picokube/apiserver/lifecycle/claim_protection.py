@@ -40,7 +40,7 @@ class ClaimProtection:
         """Until cancelled."""
         for stored in self._context.store.list(CLAIMS).objects:
             self._queue.put_nowait(stored.key)
-        await work(self._queue, self._look_at, self._retry, postponed="claim protection postponed")
+        await work(self._queue, self._look_at, self._retry, task="claim protection")
 
     def _retry(self, key: Key) -> None:
         asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, key)

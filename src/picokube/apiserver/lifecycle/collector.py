@@ -47,7 +47,7 @@ class Collector:
     async def run(self) -> None:
         """Until cancelled."""
         self._look_at_everything()
-        await work(self._queue, self._consider, self._retry, postponed="garbage collection postponed")
+        await work(self._queue, self._consider, self._retry, task="garbage collection")
 
     def _retry(self, write: CommittedWrite) -> None:
         asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, write)

@@ -140,7 +140,7 @@ class NamespaceController:
         """Until cancelled."""
         for stored in self._context.store.list("namespaces").objects:
             self._enqueue(stored.key.name)
-        await work(self._queue, self._process, self._retry, postponed="namespace postponed")
+        await work(self._queue, self._process, self._retry, task="namespace deletion")
 
     async def _process(self, name: str) -> None:
         self._queued.discard(name)

@@ -29,9 +29,9 @@ async def work(
     handle: Callable[[Item], Awaitable[None]],
     retry: Callable[[Item], None],
     *,
-    postponed: str,
+    task: str,
 ) -> None:
-    """Handle queued items until cancelled, or until the store is closed. `postponed` is the log event of a retry."""
+    """Handle queued items until cancelled, or until the store is closed. `task` names the work in the log."""
     while True:
         item = await queue.get()
         try:
@@ -42,5 +42,5 @@ async def work(
         except (errors.ApiError, ChangeFailed, OSError) as error:
             # Only names: the objects of committed writes may be Secrets.
             name = item if isinstance(item, str) else getattr(item, "name", "")
-            log.warning(postponed, extra={"object": name, "reason": str(error)})
+            log.warning("work postponed", extra={"task": task, "object": name, "reason": str(error)})
             retry(item)
