@@ -28,7 +28,7 @@ OTHER_KINDS: Final = (
 def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
     """Names of runs; nested ones only if no other begins like that."""
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415 - heavy
-    from jangar.server.documents import parent  # noqa: PLC0415
+    from jangar.operations.run_documents import parent  # noqa: PLC0415
 
     async def work(session: "Session") -> list[str]:
         found = await session.client.list(RUNS, session.namespace)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.server.refusals import Refused, Why
+from jangar.operations.refusals import Refused, Why
 from kubekit.client import errors
 
 _UNKNOWN_KIND: Final = "could not find the requested resource"

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from jangar.cli.output.spans import age
-from jangar.server.shard_members import SharedWork, moment
+from jangar.operations.shard_members import SharedWork, moment
 
 HEADS = ("Member", "Version", "Shards", "Holds", "Age", "State")
 WIDE_HEADS = ("Set", "Member", "Version", "Host", "Shards", "Holds", "Age", "Renewed", "Last gain", "State")

@@ -11,7 +11,7 @@ from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, Orchestra
 from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.domain.orchestration.message_text import Guesses
-from jangar.server.submit import parameter_problems
+from jangar.operations.submit import parameter_problems
 from kubekit.client.api_client import Obj
 
 MAX_PREFIX = 200

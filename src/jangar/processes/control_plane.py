@@ -12,19 +12,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from jangar import __version__
+from jangar.operations.audit import AuditTrail
+from jangar.operations.cluster_status import ClusterStatus
+from jangar.operations.idempotency import KeyRing
+from jangar.operations.live_runs import LiveRuns
+from jangar.operations.past_runs import PastRuns
+from jangar.operations.run_reads import RunReads
 from jangar.processes.history import address_of, opener
-from jangar.server.audit import AuditTrail
-from jangar.server.cluster_status import ClusterStatus
 from jangar.server.http.app import application
 from jangar.server.http.event_stream import written
 from jangar.server.http.guards import AllowedHosts
 from jangar.server.http.identity import MANAGER, AllRights, BearerCallers, Caller, Doorkeeper, Sessions
 from jangar.server.http.proxied import ANY_USER, ProxiedCallers
 from jangar.server.http.service import HistoryKept, Parts, Service
-from jangar.server.idempotency import KeyRing
-from jangar.server.live_runs import LiveRuns
-from jangar.server.past_runs import PastRuns
-from jangar.server.run_reads import RunReads
 from jangar.settings.control_plane import ControlPlaneSettings, control_plane_settings
 from jangar.store.urls import DatabaseAddress
 from jangar.telemetry.metrics import Metrics

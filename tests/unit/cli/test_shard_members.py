@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 from jangar.cli.shard_members import document, rows
+from jangar.operations.shard_members import shared_work
 from jangar.processes.controller_shards import DOMAIN
-from jangar.server.shard_members import shared_work
 from kubekit.leases.shard_records import Role, SetNames
 
 NAMES = SetNames(name="controllers", namespace="agents", domain=DOMAIN)

@@ -4,7 +4,7 @@ import pytest
 
 from jangar.cli.runs.step_logs import sources
 from jangar.domain.orchestration.state import Attempt
-from jangar.server.refusals import Refused, Why
+from jangar.operations.refusals import Refused, Why
 from support.builders import a_definition, a_step
 from unit.cli.followed_runs import FAILED, RUNNING, SUCCEEDED, a_seen, nested
 

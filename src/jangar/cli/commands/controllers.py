@@ -91,7 +91,7 @@ def _list(target: "Target", namespaces: str, output: Form) -> None:
     from jangar.cli.output.form import object_lines, object_name  # noqa: PLC0415
     from jangar.cli.output.table import table  # noqa: PLC0415
     from jangar.cli.shard_members import HEADS, WIDE_HEADS, document, rows  # noqa: PLC0415
-    from jangar.server.shard_members import SELECTOR, shared_work  # noqa: PLC0415
+    from jangar.operations.shard_members import SELECTOR, shared_work  # noqa: PLC0415
     from kubekit.client.builtin import LEASES  # noqa: PLC0415
 
     async def work(session: "Session") -> "tuple[list[Obj], str]":

@@ -125,7 +125,7 @@ async def _created(session: "Session", run: "Obj", *, is_named: bool) -> "Obj":
     """The run; under a new name if one of its name has ended already, for that is what running again means."""
     from jangar.cli.api_session import Failure, user  # noqa: PLC0415 - heavy
     from jangar.cli.starting import renamed  # noqa: PLC0415
-    from jangar.server.submit import NameTaken, is_over, make, phase_of  # noqa: PLC0415
+    from jangar.operations.submit import NameTaken, is_over, make, phase_of  # noqa: PLC0415
 
     run = run | {"metadata": {"namespace": session.namespace, **run["metadata"]}}
     name = run["metadata"].get("name")

@@ -110,8 +110,8 @@ async def _cancelled(
     from jangar.cli.runs.grace_period import shorten_grace_period  # noqa: PLC0415 - heavy
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
     from jangar.cli.runs.waiting import until  # noqa: PLC0415
-    from jangar.server.steering import cancel  # noqa: PLC0415
-    from jangar.server.submit import is_over, phase_of  # noqa: PLC0415
+    from jangar.operations.run_control import cancel  # noqa: PLC0415
+    from jangar.operations.submit import is_over, phase_of  # noqa: PLC0415
 
     found = await cancel(session.client, await session.client.get(RUNS, run, session.namespace))
     if is_over(found.run):
@@ -159,7 +159,7 @@ def resume_command(
 def _hold(command: str, target: Target, run: str, *, suspend: bool) -> None:
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
-    from jangar.server.steering import hold  # noqa: PLC0415
+    from jangar.operations.run_control import hold  # noqa: PLC0415
 
     async def work(session: "Session") -> str:
         found = await hold(
@@ -193,7 +193,7 @@ def retry_command(
 
     Creates a new run with the definition that the old run used.
     """
-    from jangar.server.steering import retry  # noqa: PLC0415 - heavy
+    from jangar.operations.run_control import retry  # noqa: PLC0415 - heavy
 
     again = partial(retry, from_step=from_step, name=name)
     raise typer.Exit(_repeat("retry", target, run, again, "retries {}", watch=watch, seconds=timeout))
@@ -216,7 +216,7 @@ def resubmit_command(
     """
     from jangar.cli.api_session import report_errors  # noqa: PLC0415 - heavy
     from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
-    from jangar.server.steering import resubmit  # noqa: PLC0415
+    from jangar.operations.run_control import resubmit  # noqa: PLC0415
 
     with report_errors("resubmit", target):
         given = parse_parameters(parameters or [])

@@ -15,7 +15,7 @@ from jangar.cli.following.run_watcher import watch_run
 from jangar.cli.following.screens import Screen
 from jangar.cli.following.tree import Seen, Tree, tree_of
 from jangar.cli.runs.reading import RUNS
-from jangar.server.steering import cancel
+from jangar.operations.run_control import cancel
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session

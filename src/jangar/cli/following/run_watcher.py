@@ -16,7 +16,7 @@ from jangar.cli.following.tree import Seen
 from jangar.cli.runs.reading import RUNS, ReadRun, read_object
 from jangar.cli.runs.waiting import changes
 from jangar.domain.orchestration.definition import Definition
-from jangar.server.submit import is_over
+from jangar.operations.submit import is_over
 from kubekit.client.errors import NotFound, is_transient
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from jangar.domain.conditions import Condition
 from jangar.domain.times import parse_rfc3339, rfc3339
 from jangar.domain.views.run_detail import RunDetail, run_detail
 from jangar.domain.views.run_row import RunRow, run_row
-from jangar.server import documents
+from jangar.operations import run_documents as documents
 
 STEP_HEADS: Final = ("Step", "Phase", "Attempt", "Duration", "Why")
 STEP_OPTIONAL: Final = ("Attempt", "Duration")

@@ -12,7 +12,7 @@ from jangar.cli.runs.step_data import one_step_lines, step_data
 from jangar.cli.terminal import folded, printable
 from jangar.domain.orchestration.explain import Explanation, explain_run, explain_step
 from jangar.domain.orchestration.message_text import Guesses
-from jangar.server import documents
+from jangar.operations import run_documents as documents
 
 MIN_NAME: Final = 12
 MIN_SENTENCE: Final = 30

@@ -6,7 +6,7 @@ from jangar.api.phases import StepKind, StepPhase
 from jangar.cli.following.log_text import line_text
 from jangar.cli.following.show import tails_of
 from jangar.cli.runs.step_logs import logs_of
-from jangar.server.step_logs import source
+from jangar.operations.step_logs import source
 from kubekit.client.errors import ApiError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.runs.reading import RUNS
 from jangar.controllers.resources import RUN_UID
-from jangar.server.submit import is_over, phase_of
+from jangar.operations.submit import is_over, phase_of
 from kubekit.client.builtin import PODS
 from kubekit.client.errors import Conflict, Forbidden, NotFound
 

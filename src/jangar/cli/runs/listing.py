@@ -10,7 +10,7 @@ from jangar.cli.output.spans import age, span
 from jangar.cli.runs.reading import identity
 from jangar.domain.orchestration.status_document import run_record
 from jangar.domain.views.run_row import RunRow, run_row
-from jangar.server.documents import parent
+from jangar.operations.run_documents import parent
 
 HEADS = ("Name", "Phase", "Steps", "Orchestration", "Duration", "Age", "Reason")
 WIDE_HEADS = (*HEADS, "Message")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from jangar.cli.following.run_watcher import watch_run
 from jangar.cli.following.tree import Seen
 from jangar.cli.runs.step_logs import sources
-from jangar.server.step_logs import Source, StepLogs
+from jangar.operations.step_logs import Source, StepLogs
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session

@@ -13,7 +13,7 @@ from jangar.cli.output.table import table
 from jangar.cli.runs.step_data import StepData, data_lines, step_data
 from jangar.cli.terminal import printable
 from jangar.domain.times import rfc3339
-from jangar.server.reading import RUNS, read_past
+from jangar.operations.run_reading import RUNS, read_past
 from jangar.store.rows import RunRow, StepRow, StoredObject
 
 HEADS: Final = ("Name", "Kind", "Phase", "Of", "Duration", "Ended", "Reason")

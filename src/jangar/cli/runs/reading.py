@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jangar.server.reading import ORCHESTRATIONS, RUNS, ReadRun, identity, read_object
+from jangar.operations.run_reading import ORCHESTRATIONS, RUNS, ReadRun, identity, read_object
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session

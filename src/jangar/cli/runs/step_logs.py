@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from jangar.cli.following.tree import Seen
 from jangar.cli.runs.reading import RUNS, ReadRun, read_object
-from jangar.server.refusals import Refused, Why
-from jangar.server.step_logs import Source, StepLogs, no_step, source
+from jangar.operations.refusals import Refused, Why
+from jangar.operations.step_logs import Source, StepLogs, no_step, source
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session

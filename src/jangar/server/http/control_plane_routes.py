@@ -13,12 +13,12 @@ from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.validation import define
 from jangar.domain.views.run_graph import run_graph
 from jangar.lint.conditions import compile_when
-from jangar.server import documents
+from jangar.operations import run_documents as documents
+from jangar.operations.run_reading import ORCHESTRATIONS
 from jangar.server.http.problems import Problem, unauthenticated
 from jangar.server.http.rights import LIST_ORCHESTRATIONS, LIST_RUNS
 from jangar.server.http.service import HistoryKept, Service
 from jangar.server.http.table import Answer, Ask
-from jangar.server.reading import ORCHESTRATIONS
 from jangar.telemetry.metrics import CONTENT_TYPE
 from kubekit.client.api_client import Obj
 

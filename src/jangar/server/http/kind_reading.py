@@ -11,7 +11,7 @@ from jangar.api.kind import Kind
 from jangar.api.kinds import KINDS, by_name
 from jangar.api.not_built import KINDS_NOT_BUILT
 from jangar.controllers.resources import resource_of
-from jangar.server import documents
+from jangar.operations import run_documents as documents
 from jangar.server.http import models, request_models
 from jangar.server.http.identity import Right
 from jangar.server.http.problems import Problem

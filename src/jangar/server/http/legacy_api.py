@@ -9,14 +9,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from jangar.api.agents.implementation import MAX_TEXT
-from jangar.server.agent_runs import AGENT_RUNS, AGENTS, GIVEN, AgentOrder, rerun_of, submit_agent_run
+from jangar.operations.agent_runs import AGENT_RUNS, AGENTS, GIVEN, AgentOrder, rerun_of, submit_agent_run
+from jangar.operations.idempotency import Made
+from jangar.operations.run_reading import ORCHESTRATIONS, RUNS
+from jangar.operations.submit import RunSubmission, phase_of, submit
 from jangar.server.http.problems import Problem
 from jangar.server.http.request_models import InNamespace, Name
 from jangar.server.http.run_steering import idempotency_key
 from jangar.server.http.table import Answer, Ask
-from jangar.server.idempotency import Made
-from jangar.server.reading import ORCHESTRATIONS, RUNS
-from jangar.server.submit import RunSubmission, phase_of, submit
 from kubekit.client.api_client import Obj
 from kubekit.client.resource import Resource
 

@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from jangar.api.phases import TERMINAL, Phase
 from jangar.domain.times import rfc3339
-from jangar.server.agent_runs import AGENT_RUNS
+from jangar.operations.agent_runs import AGENT_RUNS
+from jangar.operations.run_reading import RUNS
+from jangar.operations.submit import is_over, phase_of
 from jangar.server.http.legacy_api import place
 from jangar.server.http.problems import Problem
 from jangar.server.http.request_models import InNamespace, Name
 from jangar.server.http.table import Answer, Ask
-from jangar.server.reading import RUNS
-from jangar.server.submit import is_over, phase_of
 from kubekit.client.api_client import Obj, PatchKind
 from kubekit.client.errors import NotFound
 from kubekit.client.resource import Resource

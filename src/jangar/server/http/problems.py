@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 from starlette.responses import Response
 
-from jangar.server.refusals import Refused, Why
+from jangar.operations.refusals import Refused, Why
 from jangar.store.errors import StoreError
 from kubekit.client import errors
 

@@ -11,18 +11,18 @@ from jangar.api.phases import Phase
 from jangar.domain.orchestration.explain import explain_run, explain_step
 from jangar.domain.views.run_graph import run_graph
 from jangar.domain.views.run_timeline import run_timeline
-from jangar.server import documents
+from jangar.operations import run_documents as documents
+from jangar.operations.run_list import BadCursor, RunOptions, place_of
+from jangar.operations.run_pages import run_page
+from jangar.operations.run_reading import ReadRun
+from jangar.operations.step_logs import Source, StepLogs, source_of
+from jangar.operations.submit import no_such_step
 from jangar.server.http import event_stream
 from jangar.server.http.event_stream import Event
 from jangar.server.http.problems import Problem
 from jangar.server.http.rights import GET_RUN, LIST_EVENTS, LIST_RUNS
 from jangar.server.http.service import Service
 from jangar.server.http.table import Answer, Ask
-from jangar.server.reading import ReadRun
-from jangar.server.run_list import BadCursor, RunOptions, place_of
-from jangar.server.run_pages import run_page
-from jangar.server.step_logs import Source, StepLogs, source_of
-from jangar.server.submit import no_such_step
 from jangar.store.errors import StoreError
 from jangar.store.rows import EventRow
 from kubekit.client.builtin import EVENTS

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from jangar.server import documents, steering
+from jangar.operations import run_control as steering
+from jangar.operations import run_documents as documents
+from jangar.operations.run_reading import RUNS
+from jangar.operations.submit import RunSubmission, submit
 from jangar.server.http.problems import Problem
 from jangar.server.http.table import Answer, Ask
-from jangar.server.reading import RUNS
-from jangar.server.submit import RunSubmission, submit
 from kubekit.client.api_client import Obj
 
 MAX_KEY = 255

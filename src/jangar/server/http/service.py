@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from jangar.server.audit import AuditTrail
-from jangar.server.cluster_status import ClusterStatus
+from jangar.operations.audit import AuditTrail
+from jangar.operations.cluster_status import ClusterStatus
+from jangar.operations.idempotency import KeyRing
+from jangar.operations.live_runs import LiveRuns
+from jangar.operations.past_runs import PastRuns
+from jangar.operations.run_reads import RunReads
 from jangar.server.http.identity import Caller, Doorkeeper, Right
-from jangar.server.idempotency import KeyRing
-from jangar.server.live_runs import LiveRuns
-from jangar.server.past_runs import PastRuns
-from jangar.server.run_reads import RunReads
 
 Parts = Callable[[], Mapping[str, Sequence[str]]]
 """By name what is wrong with each part, as sentences; nothing if it is well."""

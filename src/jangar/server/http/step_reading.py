@@ -7,11 +7,11 @@ from pydantic import Field
 from jangar.api.kinds import by_name
 from jangar.api.phases import CHILD_OBJECTS
 from jangar.controllers.resources import resource_of
+from jangar.operations.run_reading import ReadRun
+from jangar.operations.step_logs import Source, source_of
 from jangar.server.http import models, request_models, rights
 from jangar.server.http.kind_reading import Shown, bare, events_of
 from jangar.server.http.table import Answer, Ask, Entry
-from jangar.server.reading import ReadRun
-from jangar.server.step_logs import Source, source_of
 from kubekit.client.errors import Forbidden, NotFound
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from jangar.api.phases import Phase
-from jangar.server.run_list import BadCursor, RunOptions, page, place_of
+from jangar.operations.run_list import BadCursor, RunOptions, page, place_of
 
 
 def row(number, **fields):

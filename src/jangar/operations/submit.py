@@ -17,9 +17,9 @@ from jangar.api.reasons import Reason
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.orchestration.message_text import Guesses
 from jangar.domain.orchestration.parameters import resolve_parameters
-from jangar.server.idempotency import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
-from jangar.server.reading import ORCHESTRATIONS, RUNS, ReadRun
-from jangar.server.refusals import Refused, Why
+from jangar.operations.idempotency import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
+from jangar.operations.refusals import Refused, Why
+from jangar.operations.run_reading import ORCHESTRATIONS, RUNS, ReadRun
 from kubekit.client.api_client import Obj
 from kubekit.client.errors import AlreadyExists, NotFound
 

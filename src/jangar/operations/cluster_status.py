@@ -9,7 +9,7 @@ import orjson
 
 from jangar.api.kind import VERSION
 from jangar.api.kinds import KINDS
-from jangar.server.shard_members import SELECTOR, shared_work
+from jangar.operations.shard_members import SELECTOR, shared_work
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import LEASES
 from kubekit.client.errors import ApiError

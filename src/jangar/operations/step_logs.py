@@ -19,9 +19,9 @@ from jangar.controllers.kept_logs import DROPPED, KeptLogs
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, RUN_UID, resource_of
 from jangar.domain.orchestration.explain import explain_step
 from jangar.domain.orchestration.state import StepState
-from jangar.server.reading import ReadRun
-from jangar.server.refusals import Refused, Why
-from jangar.server.submit import no_such_step
+from jangar.operations.refusals import Refused, Why
+from jangar.operations.run_reading import ReadRun
+from jangar.operations.submit import no_such_step
 from jangar.store.errors import StoreError
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import PODS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
 
-from jangar.server.refusals import Refused, Why
+from jangar.operations.refusals import Refused, Why
 from jangar.store.errors import StoreError
 from jangar.store.rows import KeyRow
 from kubekit.client.api_client import Obj

@@ -1,6 +1,6 @@
 """A log that is too long to be shown whole."""
 
-from jangar.server import step_logs
+from jangar.operations import step_logs
 
 
 def test_a_log_that_is_too_long_says_how_much_is_left_out(monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.server.submit import DELIVERY_ID, RunSubmission, manifest
+from jangar.operations.submit import DELIVERY_ID, RunSubmission, manifest
 
 
 def test_a_run_without_a_name_gets_one_from_the_api():

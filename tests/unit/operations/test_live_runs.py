@@ -5,8 +5,8 @@ from contextlib import aclosing
 
 import orjson
 
-from jangar.server import live_runs
-from jangar.server.live_runs import LiveRuns
+from jangar.operations import live_runs
+from jangar.operations.live_runs import LiveRuns
 from kubekit.cache.cached_object import Cached
 from kubekit.cache.namespaces import Namespaces
 

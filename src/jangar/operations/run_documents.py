@@ -13,7 +13,7 @@ from jangar.domain.views.run_detail import RunDetail, StepRow, run_detail
 from jangar.domain.views.run_graph import RunGraph
 from jangar.domain.views.run_row import RunRow, run_row
 from jangar.domain.views.run_timeline import Timeline
-from jangar.server.reading import ReadRun, identity
+from jangar.operations.run_reading import ReadRun, identity
 from jangar.store.rows import EventRow
 
 Document = dict[str, Any]

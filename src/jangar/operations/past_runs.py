@@ -9,8 +9,8 @@ from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.times import parse_rfc3339, rfc3339
-from jangar.server.reading import RUNS, ReadRun, read_past
-from jangar.server.run_list import Row, RunOptions
+from jangar.operations.run_list import Row, RunOptions
+from jangar.operations.run_reading import RUNS, ReadRun, read_past
 from jangar.store.errors import StoreError
 from jangar.store.history import History
 from jangar.store.rows import EventRow, KeyRow, Line, Listing, Place, Query, RunRow, StepRow

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jangar.domain.orchestration.definition import Definition
-from jangar.server.live_runs import LiveRuns
-from jangar.server.past_runs import PastRuns
-from jangar.server.reading import RUNS, ReadRun, read_object
+from jangar.operations.live_runs import LiveRuns
+from jangar.operations.past_runs import PastRuns
+from jangar.operations.run_reading import RUNS, ReadRun, read_object
 from kubekit.client.api_client import Client
 from kubekit.client.errors import NotFound
 

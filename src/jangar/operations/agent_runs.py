@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from jangar.api.agents.agent import AGENT
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.controllers.resources import CREATED_BY, resource_of
-from jangar.server.idempotency import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
-from jangar.server.refusals import Refused, Why
-from jangar.server.submit import is_over, phase_of
+from jangar.operations.idempotency import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
+from jangar.operations.refusals import Refused, Why
+from jangar.operations.submit import is_over, phase_of
 from kubekit.client.errors import NotFound
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jangar.server.reading import RUNS, ReadRun
-from jangar.server.refusals import Refused, Why
-from jangar.server.submit import check_parameters, is_over, make, phase_of, resubmission_of, retry_of
+from jangar.operations.refusals import Refused, Why
+from jangar.operations.run_reading import RUNS, ReadRun
+from jangar.operations.submit import check_parameters, is_over, make, phase_of, resubmission_of, retry_of
 from kubekit.client.api_client import Obj, PatchKind
 
 if TYPE_CHECKING:

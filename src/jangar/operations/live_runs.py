@@ -13,9 +13,9 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Literal, NamedTuple
 
-from jangar.server import documents
-from jangar.server.reading import RUNS
-from jangar.server.run_list import Row, place
+from jangar.operations import run_documents as documents
+from jangar.operations.run_list import Row, place
+from jangar.operations.run_reading import RUNS
 from kubekit.cache.informer import Cached, Change, Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
