@@ -25,7 +25,7 @@ def run() -> NoReturn:
         from jangar.cli.app import app  # noqa: PLC0415 - so that Ctrl-C during the import is quiet too
 
         if "_JANGAR_COMPLETE" in os.environ:
-            from jangar.cli.commands.completion import complete  # noqa: PLC0415 - seldom needed
+            from jangar.cli.commands.installation import complete  # noqa: PLC0415 - seldom needed
 
             complete()
         app(prog_name="jangar")

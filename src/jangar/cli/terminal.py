@@ -1,4 +1,4 @@
-"""What the terminal can show, and writing to it. Text of files is made harmless before it is shown."""
+"""Terminal capabilities and output. Control characters in user text are escaped before a terminal shows it."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Final, NoReturn, TextIO
 
 from jangar.cli.exit_codes import ExitCode
@@ -18,6 +19,13 @@ _CONTROL: Final = re.compile(
     r"(?P<color>\x1b\[[0-9;:]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
 """Control characters but tab and newline, and those that reorder a line; colors are told apart."""
+
+
+class TextOrJson(StrEnum):
+    """Output formats of commands that have no table."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 def write_lines(lines: Iterable[str], *, to: TextIO | None = None) -> None:

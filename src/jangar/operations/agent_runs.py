@@ -1,4 +1,4 @@
-"""The one way in for AgentRuns: new ones, and ones that repeat others. Each has a key, and is made once for it."""
+"""Creates AgentRuns, new ones and reruns, once per idempotency key, and records acknowledgements of ended ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jangar.api.agents.agent import AGENT
 from jangar.api.agents.agentrun import AGENT_RUN
-from jangar.controllers.resources import CREATED_BY, resource_of
-from jangar.operations.idempotency import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
-from jangar.operations.refusals import Refused, Why
-from jangar.operations.submit import is_over, phase_of
+from jangar.controllers.resources import resource_of
+from jangar.operations.idempotency import DELIVERY_ID, Created, create_once, label_of_key, name_of_key
+from jangar.operations.refusals import ErrorKind, Refused
+from jangar.operations.run_reading import is_over, phase_of
+from jangar.operations.submit import with_creator
+from kubekit.client.api_client import Obj, PatchKind
 from kubekit.client.errors import NotFound
 
 if TYPE_CHECKING:
-    from kubekit.client.api_client import Client
+    from jangar.operations.caller import Caller
 
 AGENTS: Final = resource_of(AGENT)
 AGENT_RUNS: Final = resource_of(AGENT_RUN)
 RERUN_OF: Final = "jangar.proompteng.ai/rerun-of"
 """Annotation: the uid of the run that this one repeats."""
-GIVEN: Final = (
+SPEC_FIELDS: Final = (
     "implementationSpecRef",
     "implementation",
     "runtime",
@@ -39,57 +41,67 @@ GIVEN: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOrder:
-    """An AgentRun that somebody wants."""
+class AgentRunSubmission:
+    """A request for a new AgentRun."""
 
     namespace: str
     agent: str
     spec: Mapping[str, Any]
     key: str
-    by: str | None = None
     rerun_of: str | None = None
 
 
-async def submit_agent_run(client: "Client", order: AgentOrder, ring: KeyRing | None = None) -> Made:
-    """Make the run. Raises Refused, and what the API says."""
+async def submit_agent_run(caller: "Caller", submission: AgentRunSubmission) -> Created:
+    """Create the AgentRun once. Raises Refused and the API's errors."""
     try:
-        await client.get(AGENTS, order.agent, order.namespace)
+        await caller.client.get(AGENTS, submission.agent, submission.namespace)
     except NotFound as error:
-        message = f"Agent {order.agent} not found in {order.namespace}: apply it first"
-        raise Refused(message, Why.MISSING) from error
-    notes = {CREATED_BY: order.by, RERUN_OF: order.rerun_of}
-    wanted = {
+        message = f"Agent {submission.agent} not found in {submission.namespace}: apply it first"
+        raise Refused(message, ErrorKind.MISSING) from error
+    run: Obj = {
         "apiVersion": AGENT_RUNS.api_version,
         "kind": AGENT_RUNS.kind,
         "metadata": {
-            "name": named_by(order.key),
-            "namespace": order.namespace,
-            "labels": {DELIVERY_ID: label_of(order.key, fits=False)},
-            "annotations": {name: text for name, text in notes.items() if text},
+            "name": name_of_key(submission.key),
+            "namespace": submission.namespace,
+            "labels": {DELIVERY_ID: label_of_key(submission.key, fits=False)},
+            "annotations": {RERUN_OF: submission.rerun_of} if submission.rerun_of else {},
         },
-        "spec": {"agentRef": {"name": order.agent}, "idempotencyKey": order.key, **order.spec},
+        "spec": {
+            "agentRef": {"name": submission.agent},
+            "idempotencyKey": submission.key,
+            **submission.spec,
+        },
     }
-    return await make_once(client, AGENT_RUNS, wanted, key=order.key, field="idempotencyKey", ring=ring)
+    wanted = with_creator(run, caller.name)
+    return await create_once(caller, AGENT_RUNS, wanted, key=submission.key, field="idempotencyKey")
 
 
-def rerun_of(
-    parent: Mapping[str, Any], attempt: int, *, prompt: str | None = None, by: str | None = None
-) -> AgentOrder:
-    """The run that repeats an ended one (DAG-16): one for each parent and attempt, however often it is asked for."""
+def rerun_submission(
+    parent: Mapping[str, Any], attempt: int, *, prompt: str | None = None
+) -> AgentRunSubmission:
+    """The submission that repeats an ended AgentRun (DAG-16), once per parent and attempt. Raises Refused."""
     meta, spec = parent["metadata"], parent.get("spec") or {}
     if not is_over(parent):
         message = f"{meta['name']} is {phase_of(parent)}: only an ended AgentRun can run again"
-        raise Refused(message, Why.STATE)
-    given = {name: spec[name] for name in (*GIVEN, "onJobMissing") if name in spec}
+        raise Refused(message, ErrorKind.CONFLICT)
+    fields = {name: spec[name] for name in (*SPEC_FIELDS, "onJobMissing") if name in spec}
     if prompt is not None:
-        given.pop("implementationSpecRef", None)
-        inline = (given.get("implementation") or {}).get("inline") or {}
-        given["implementation"] = {"inline": {**inline, "text": prompt}}
-    return AgentOrder(
+        fields.pop("implementationSpecRef", None)
+        inline = (fields.get("implementation") or {}).get("inline") or {}
+        fields["implementation"] = {"inline": {**inline, "text": prompt}}
+    return AgentRunSubmission(
         namespace=meta["namespace"],
         agent=spec["agentRef"]["name"],
-        spec=given,
+        spec=fields,
         key=f"rerun/{meta['uid']}/{attempt}",
-        by=by,
         rerun_of=meta["uid"],
     )
+
+
+async def mark_agent_run(caller: "Caller", run: Obj, **metadata: Mapping[str, str | None]) -> Obj:
+    """Set `labels` and `annotations` of this very AgentRun; None removes one."""
+    meta = run["metadata"]
+    changes = {name: values for name, values in metadata.items() if values}
+    body = {"metadata": {"uid": meta["uid"], **changes}}
+    return await caller.client.patch(AGENT_RUNS, meta["name"], meta["namespace"], body, kind=PatchKind.MERGE)

@@ -1,6 +1,6 @@
-"""Who changed what through this control plane: told in the log at once, and in history where there is one.
+"""The audit trail: who changed what through a control plane, in the log and, if there is a database, in the history.
 
-A change never waits for a database that is away: its row waits here, and is stored when that answers again.
+A change does not wait for a database that is unreachable: its row is queued and stored later.
 """
 
 import asyncio
@@ -17,18 +17,21 @@ from jangar.store.rows import AuditRow, Before
 
 log = logging.getLogger("jangar.audit")
 
-WAIT: Final = 2.0
-"""Seconds that an answer waits for its row."""
-AGAIN: Final = 30.0
-MAX_COUNT: Final = 10_000
-SOME: Final = 200
-TIDY: Final = 3600.0
-PAUSE: Final = 0.05
-"""Between two deletions, for others to write."""
+STORE_TIMEOUT: Final = 2.0
+"""Seconds that a response waits until its row is stored."""
+MAX_NAMESPACE: Final = 63
+MAX_NAME: Final = 253
+MAX_DETAIL: Final = 1000
+RETRY_DELAY: Final = 30.0
+MAX_QUEUED: Final = 10_000
+BATCH_SIZE: Final = 200
+PRUNE_INTERVAL: Final = 3600.0
+PRUNE_PAUSE: Final = 0.05
+"""Between two deletions, so other writers get a turn."""
 
 
 class AuditTrail:
-    """Rows in the order of the changes; `run` is called once and ends only by cancellation."""
+    """Stores rows in the order of the changes. `run` is called once and ends only by cancellation."""
 
     def __init__(
         self,
@@ -40,52 +43,74 @@ class AuditTrail:
         self._history = history
         self._now = now
         self._keep = keep
-        self._waiting: deque[AuditRow] = deque(maxlen=MAX_COUNT)
-        self._storing = asyncio.Lock()
+        self._queue: deque[AuditRow] = deque(maxlen=MAX_QUEUED)
+        self._lock = asyncio.Lock()
 
     @property
     def waiting(self) -> int:
-        return len(self._waiting)
+        """Number of rows that are not stored yet."""
+        return len(self._queue)
 
-    async def add(self, row: AuditRow) -> None:
-        reported = {
-            name: value for name, value in asdict(row).items() if value is not None and name != "name"
-        }
-        log.info("audit", extra={"audit": reported | {"object": row.name, "at": row.at.isoformat()}})
+    async def record(
+        self,
+        *,
+        actor: str,
+        action: str,
+        namespace: str,
+        kind: str,
+        name: str,
+        uid: str | None,
+        status: int,
+        detail: str | None,
+    ) -> None:
+        """Log a change or a rejected change, and store it. Long values are cut."""
+        row = AuditRow(
+            at=self._now(),
+            actor=actor,
+            action=action,
+            namespace=namespace[:MAX_NAMESPACE],
+            kind=kind,
+            name=name[:MAX_NAME],
+            uid=uid,
+            status=status,
+            detail=detail[:MAX_DETAIL] if detail else None,
+        )
+        fields = {name: value for name, value in asdict(row).items() if value is not None and name != "name"}
+        log.info("audit", extra={"audit": fields | {"object": row.name, "at": row.at.isoformat()}})
         if self._history is None:
             return
-        self._waiting.append(row)
+        self._queue.append(row)
         try:
-            async with asyncio.timeout(WAIT):
-                await self._stored()
+            async with asyncio.timeout(STORE_TIMEOUT):
+                await self._flush()
         except (StoreError, TimeoutError, OSError) as error:
             log.warning("audit row waiting for the database", extra={"reason": str(error)})
 
     async def run(self) -> None:
-        """Store what waits, and delete what is too old."""
-        tidied = float("-inf")
+        """Store queued rows and delete expired ones."""
+        pruned_at = float("-inf")
         while self._history is not None:
-            gone: Mapping[str, int] = {}
+            deleted: Mapping[str, int] = {}
             try:
-                await self._stored()
+                await self._flush()
                 clock = asyncio.get_running_loop().time()
-                if self._keep is not None and clock - tidied > TIDY:
+                if self._keep is not None and clock - pruned_at > PRUNE_INTERVAL:
                     before = Before(audits=self._now() - self._keep)
-                    gone = await (await self._history()).prune(before)
-                    tidied = tidied if any(gone.values()) else clock
+                    deleted = await (await self._history()).prune(before)
+                    pruned_at = pruned_at if any(deleted.values()) else clock
             except (StoreError, OSError) as error:
                 log.warning("audit rows not stored; retrying", extra={"reason": str(error)})
-            await asyncio.sleep(PAUSE if any(gone.values()) else AGAIN)
+            await asyncio.sleep(PRUNE_PAUSE if any(deleted.values()) else RETRY_DELAY)
 
-    async def _stored(self) -> None:
+    async def _flush(self) -> None:
         if self._history is None:
             return
-        async with self._storing:
-            while self._waiting:
-                some = [self._waiting[at] for at in range(min(SOME, len(self._waiting)))]
+        async with self._lock:
+            while self._queue:
+                batch = [self._queue[at] for at in range(min(BATCH_SIZE, len(self._queue)))]
                 try:
-                    await (await self._history()).add_audit(some)
+                    await (await self._history()).add_audit(batch)
                 except Refused:
                     log.exception("database rejected audit rows; they are only in the log")
-                for _ in some:
-                    self._waiting.popleft()
+                for _ in batch:
+                    self._queue.popleft()

@@ -1,7 +1,7 @@
-"""What is made with an idempotency key is made once: unique within namespace and kind, for as long as history is kept.
+"""Creates an object at most once per idempotency key, which is unique within a namespace and kind.
 
-The name follows from the key, so that of two that come at once, from whatever process, one is made. Where there is a
-database the key is reserved in it first and outlives the object; else it lives as long as the object does.
+The object's name follows from the key, so of two concurrent requests, from any process, one creates the object. With a
+database the key is reserved there first and outlives the object; otherwise it lives as long as the object.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
 
-from jangar.operations.refusals import Refused, Why
+from jangar.operations.refusals import ErrorKind, Refused
 from jangar.store.errors import StoreError
 from jangar.store.rows import KeyRow
 from kubekit.client.api_client import Obj
@@ -21,21 +21,21 @@ from kubekit.client.errors import AlreadyExists, ApiError, NotFound, is_transien
 from kubekit.client.resource import Resource
 
 if TYPE_CHECKING:
-    from kubekit.client.api_client import Client
+    from jangar.operations.caller import Caller
 
 DELIVERY_ID: Final = "jangar.proompteng.ai/delivery-id"
-"""Label of what was made with a key; longer keys than a label holds stand as their hash."""
+"""Label of an object created with a key. A key that is no valid label value is replaced by its hash."""
 
 
-class Made(NamedTuple):
-    """An object, and whether an earlier order with the same key had made it."""
+class Created(NamedTuple):
+    """An object, and whether an earlier request with the same key created it."""
 
     run: Obj
     is_repeat: bool = False
 
 
-class Keys(Protocol):
-    """Where keys outlive what they made. Every call may raise StoreError."""
+class KeyTable(Protocol):
+    """Stores keys. Every call may raise StoreError."""
 
     async def reserve(self, wanted: KeyRow) -> KeyRow: ...
 
@@ -45,102 +45,101 @@ class Keys(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyRing:
+class KeyStore:
     """The keys of one control plane."""
 
-    keys: Callable[[], Awaitable[Keys]]
+    keys: Callable[[], Awaitable[KeyTable]]
     past: Callable[[KeyRow], Awaitable[Obj | None]]
-    """The last form of an object that is gone."""
+    """Returns the last form of a deleted object."""
     now: Callable[[], datetime]
 
 
-def named_by(key: str) -> str:
+def name_of_key(key: str) -> str:
     return f"run-{_hash(key.encode())[:20]}"
 
 
-def label_of(key: str, *, fits: bool) -> str:
+def label_of_key(key: str, *, fits: bool) -> str:
     return key if fits else _hash(key.encode())[:63]
 
 
-async def make_once(
-    client: "Client", resource: Resource, wanted: Obj, *, key: str, field: str, ring: KeyRing | None
-) -> Made:
-    """`field` of its spec holds the key. Raises Refused if the key was used for something else."""
-    if ring is None:
-        return await _made(client, resource, wanted, key, field)
+async def create_once(caller: "Caller", resource: Resource, wanted: Obj, *, key: str, field: str) -> Created:
+    """Create the object whose spec has the key in `field`. Raises Refused if the key was used for another request."""
+    store = caller.keys
+    if store is None:
+        return await _create(caller, resource, wanted, key, field)
     meta = wanted["metadata"]
-    asked = KeyRow(
+    request = KeyRow(
         namespace=meta["namespace"],
         kind=resource.kind,
         key=key,
         digest=_hash(orjson.dumps(wanted["spec"], option=orjson.OPT_SORT_KEYS)),
         name=meta["name"],
-        created_at=ring.now(),
+        created_at=store.now(),
     )
-    keys = await ring.keys()
-    row = await keys.reserve(asked)
-    if row.digest and row.digest != asked.digest:
-        raise _used(key, row.name)
-    if row.uid is not None and (there := await _there(client, resource, row, ring)) is not None:
-        if not row.digest and not _is_same(there, wanted):
-            raise _used(key, row.name)
-        return Made(there, is_repeat=True)
+    keys = await store.keys()
+    row = await keys.reserve(request)
+    if row.digest and row.digest != request.digest:
+        raise _key_reused(key, row.name)
+    if row.uid is not None and (obj := await _created_before(caller, resource, row, store)) is not None:
+        if not row.digest and not _is_same_request(obj, wanted):
+            raise _key_reused(key, row.name)
+        return Created(obj, is_repeat=True)
     try:
-        made = await _made(client, resource, wanted, key, field)
+        created = await _create(caller, resource, wanted, key, field)
     except ApiError as error:
         if not is_transient(error):
             with contextlib.suppress(StoreError):
-                await keys.forget(asked)
+                await keys.forget(request)
         raise
-    # If this fails, the end of what was made settles it.
+    # If this fails, the key is settled when the object ends.
     with contextlib.suppress(StoreError):
-        own = made.run["metadata"]
-        await keys.settle(replace(asked, uid=own["uid"], name=own["name"]))
-    return made
+        own = created.run["metadata"]
+        await keys.settle(replace(request, uid=own["uid"], name=own["name"]))
+    return created
 
 
-async def _there(client: "Client", resource: Resource, row: KeyRow, ring: KeyRing) -> Obj | None:
+async def _created_before(caller: "Caller", resource: Resource, row: KeyRow, store: KeyStore) -> Obj | None:
     with contextlib.suppress(NotFound):
-        found = await client.get(resource, row.name, row.namespace)
-        if found["metadata"]["uid"] == row.uid:
-            return found
-    past = await ring.past(row)
+        obj = await caller.client.get(resource, row.name, row.namespace)
+        if obj["metadata"]["uid"] == row.uid:
+            return obj
+    past = await store.past(row)
     if past is None:
         raise Refused(
             f"the idempotency key {row.key!r} created {row.name}, which was deleted: use a new key",
-            Why.STATE,
+            ErrorKind.CONFLICT,
         )
     return past
 
 
-async def _made(client: "Client", resource: Resource, wanted: Obj, key: str, field: str) -> Made:
+async def _create(caller: "Caller", resource: Resource, wanted: Obj, key: str, field: str) -> Created:
     meta = wanted["metadata"]
     try:
-        return Made(await client.create(resource, wanted))
+        return Created(await caller.client.create(resource, wanted))
     except AlreadyExists:
-        there = await client.get(resource, meta["name"], meta["namespace"])
-    if (there.get("spec") or {}).get(field) != key or not _is_same(there, wanted):
-        raise _used(key, meta["name"])
-    return Made(there, is_repeat=True)
+        existing = await caller.client.get(resource, meta["name"], meta["namespace"])
+    if (existing.get("spec") or {}).get(field) != key or not _is_same_request(existing, wanted):
+        raise _key_reused(key, meta["name"])
+    return Created(existing, is_repeat=True)
 
 
-def _used(key: str, name: str) -> Refused:
+def _key_reused(key: str, name: str) -> Refused:
     return Refused(
         f"the idempotency key {key!r} was used for a different request, which created {name}: use a new key",
-        Why.WRONG,
+        ErrorKind.INVALID,
     )
 
 
-def _is_same(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether it asks for what this order asks for; the server may have added defaults to a definition."""
-    had, asked = there.get("spec") or {}, wanted["spec"]
+def _is_same_request(existing: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Compares the fields that identify a request; the server may have added defaults to a definition."""
+    old, new = existing.get("spec") or {}, wanted["spec"]
     names = ("orchestrationRef", "agentRef", "implementationSpecRef", "parameters")
-    same = all((had.get(name) or None) == (asked.get(name) or None) for name in names)
-    return same and _task(had) == _task(asked)
+    same = all((old.get(name) or None) == (new.get(name) or None) for name in names)
+    return same and _task_text(old) == _task_text(new)
 
 
-def _task(spec: Mapping[str, Any]) -> Any:
-    """The words of a task that is given in place."""
+def _task_text(spec: Mapping[str, Any]) -> Any:
+    """The text of an inline task."""
     return ((spec.get("implementation") or {}).get("inline") or {}).get("text")
 
 

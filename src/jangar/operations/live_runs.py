@@ -1,7 +1,7 @@
-"""Every run as it is now, and what changed: one watch of the API, told to any number of listeners.
+"""Current rows of all runs and their changes: one watch of the API serves any number of listeners.
 
-A listener that was away names the last change it heard. Changes are numbered within one life of this process; who comes
-from another life, or was away for too long, is told to begin anew.
+A listener that reconnects passes the position of the last change it received. Positions are valid within one process;
+a listener with an older or foreign position gets a reset and must list again.
 """
 
 import asyncio
@@ -13,35 +13,31 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Literal, NamedTuple
 
-from jangar.operations import run_documents as documents
-from jangar.operations.run_list import Row, place
+from jangar.operations.run_documents import list_item
+from jangar.operations.run_list import Row, RowKey, row_key
 from jangar.operations.run_reading import RUNS
 from kubekit.cache.informer import Cached, Change, Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
 
-REMEMBERED: Final = 5000
-SOME: Final = 200
-"""So many changes are handed over at once at most."""
-SLOWEST: Final = 2000
-"""So many changes may wait for a listener; a slower one begins anew."""
+MAX_REMEMBERED: Final = 5000
+MAX_BATCH: Final = 200
+MAX_QUEUED: Final = 2000
+"""Changes that may wait for a listener; a slower one gets a reset."""
 
 
 class RunChange(NamedTuple):
-    """One change. A reset means: what you know is old, ask for all of it.
-
-    It is as small as can be: thousands are remembered.
-    """
+    """One change; `reset` tells the listener to list again. Kept small, because thousands are remembered."""
 
     id: str
     kind: Literal["run", "gone", "reset"]
     namespace: str
     written: bytes
-    """As every listener gets it: written once."""
+    """The serialized event, shared by all listeners."""
 
 
 class LiveRuns:
-    """The newest rows of all runs that one process may see."""
+    """Rows of all runs in the watched namespaces."""
 
     def __init__(
         self,
@@ -49,17 +45,17 @@ class LiveRuns:
         namespaces: Namespaces,
         written: Callable[[str, str, Row], bytes] = lambda *_: b"",
     ) -> None:
-        """`written` turns id, kind and row of a change into what listeners get."""
+        """`written` serializes the id, kind and row of a change."""
         self._written = written
         self.informer = Informer(client, RUNS, namespaces=namespaces)
-        self.informer.cache.subscribe(self._changed)
-        self._life = secrets.token_hex(4)
+        self.informer.cache.subscribe(self._on_change)
+        self._process_id = secrets.token_hex(4)
         self._number = 0
         self._rows: dict[str, Row] = {}
-        self._order: list[tuple[tuple[str, str], str]] = []
-        self._past: deque[tuple[int, RunChange]] = deque(maxlen=REMEMBERED)
+        self._order: list[tuple[RowKey, str]] = []
+        self._remembered: deque[tuple[int, RunChange]] = deque(maxlen=MAX_REMEMBERED)
         self._listeners: set[asyncio.Queue[RunChange | None]] = set()
-        self._bells: dict[tuple[str, str], set[asyncio.Event]] = {}
+        self._change_events: dict[tuple[str, str], set[asyncio.Event]] = {}
         self._retries: dict[tuple[str, str], set[str]] = {}
 
     async def run(self) -> None:
@@ -70,7 +66,7 @@ class LiveRuns:
         return self.informer.has_synced
 
     def newest_first(self) -> Iterator[Row]:
-        """To be gone through without waiting in between."""
+        """Iterate without awaiting in between."""
         return (self._rows[uid] for _, uid in reversed(self._order))
 
     def rows(self) -> Iterator[Row]:
@@ -80,26 +76,26 @@ class LiveRuns:
         return uid in self._rows
 
     def object(self, namespace: str, name: str) -> Mapping[str, Any] | None:
-        """Not to be changed."""
+        """The cached object; do not modify it."""
         found = self.informer.cache.get(namespace, name)
         return found.view if found is not None else None
 
     def retries_of(self, namespace: str, name: str) -> list[str]:
-        """Names of the runs that retry this one, the oldest first."""
+        """Names of the live runs that retry this one, oldest first."""
         rows = [self._rows[uid] for uid in self._retries.get((namespace, name), ())]
-        return [str(row["name"]) for row in sorted(rows, key=place)]
+        return [str(row["name"]) for row in sorted(rows, key=row_key)]
 
     def namespaces(self) -> frozenset[str]:
         return frozenset(str(row["namespace"]) for row in self._rows.values())
 
     @property
     def position(self) -> str:
-        """The last change that is in what `newest_first` shows now."""
-        return f"{self._life}-{self._number}"
+        """Position of the last change that `newest_first` includes."""
+        return f"{self._process_id}-{self._number}"
 
     async def changes(self, after: str | None) -> AsyncGenerator[list[RunChange]]:
-        """What changed since then, and from now on, some at once. Without a position, from now on."""
-        queue: asyncio.Queue[RunChange | None] = asyncio.Queue(SLOWEST)
+        """Batches of changes after a position, or from now on without one."""
+        queue: asyncio.Queue[RunChange | None] = asyncio.Queue(MAX_QUEUED)
         missed = self._since(after)
         self._listeners.add(queue)
         try:
@@ -107,24 +103,24 @@ class LiveRuns:
                 yield missed
             is_over = False
             while not is_over:
-                some, is_over = _taken(await queue.get(), queue)
-                if some:
-                    yield some
+                batch, is_over = _take_batch(await queue.get(), queue)
+                if batch:
+                    yield batch
             yield [self._reset()]
         finally:
             self._listeners.discard(queue)
 
     @contextmanager
-    def bell(self, namespace: str, name: str) -> Iterator[asyncio.Event]:
-        """Rings at every change of one run, also one that its row does not show."""
+    def change_event(self, namespace: str, name: str) -> Iterator[asyncio.Event]:
+        """An event that is set at every change of one run, including changes that its row does not show."""
         event, key = asyncio.Event(), (namespace, name)
-        self._bells.setdefault(key, set()).add(event)
+        self._change_events.setdefault(key, set()).add(event)
         try:
             yield event
         finally:
-            self._bells[key].discard(event)
-            if not self._bells[key]:
-                del self._bells[key]
+            self._change_events[key].discard(event)
+            if not self._change_events[key]:
+                del self._change_events[key]
 
     @property
     def listeners(self) -> int:
@@ -133,43 +129,43 @@ class LiveRuns:
     def _since(self, after: str | None) -> list[RunChange]:
         if after is None or after == self.position:
             return []
-        life, _, text = after.partition("-")
+        process_id, _, text = after.partition("-")
         number = int(text) if text.isdecimal() else -1
-        oldest = self._past[0][0] if self._past else self._number + 1
-        if life != self._life or not oldest - 1 <= number <= self._number:
+        oldest = self._remembered[0][0] if self._remembered else self._number + 1
+        if process_id != self._process_id or not oldest - 1 <= number <= self._number:
             return [self._reset()]
-        return [reported for at, reported in self._past if at > number]
+        return [change for at, change in self._remembered if at > number]
 
     def _reset(self) -> RunChange:
-        return self._reported("reset", {})
+        return self._new_change("reset", {})
 
-    def _reported(self, kind: Literal["run", "gone", "reset"], row: Row) -> RunChange:
+    def _new_change(self, kind: Literal["run", "gone", "reset"], row: Row) -> RunChange:
         namespace = sys.intern(str(row.get("namespace", "")))
         return RunChange(self.position, kind, namespace, self._written(self.position, kind, row))
 
-    def _changed(self, change: Change) -> None:
-        self._ring(change.subject.namespace, change.subject.name)
+    def _on_change(self, change: Change) -> None:
+        self._signal(change.subject.namespace, change.subject.name)
         if change.new is None:
             self._forget(change.subject)
-            self._tell("gone", _brief(change.subject))
+            self._publish("gone", _key_fields(change.subject))
             return
-        row = documents.listed(change.new.view)
+        row = list_item(change.new.view)
         known = self._rows.get(row["uid"])
         if known == row:
             return
         if known is None:
-            bisect.insort(self._order, (place(row), row["uid"]))
+            bisect.insort(self._order, (row_key(row), row["uid"]))
             if row["retryOf"]:
                 self._retries.setdefault((row["namespace"], row["retryOf"]), set()).add(row["uid"])
         self._rows[row["uid"]] = row
         if known is None and row["retryOf"]:
-            self._ring(row["namespace"], row["retryOf"])
-        self._tell("run", row)
+            self._signal(row["namespace"], row["retryOf"])
+        self._publish("run", row)
 
     def _forget(self, gone: Cached) -> None:
         row = self._rows.pop(gone.uid, None)
         if row is not None:
-            at = bisect.bisect_left(self._order, (place(row), gone.uid))
+            at = bisect.bisect_left(self._order, (row_key(row), gone.uid))
             del self._order[at]
             self._forget_retry(row)
 
@@ -179,40 +175,42 @@ class LiveRuns:
             self._retries[key].discard(str(row["uid"]))
             if not self._retries[key]:
                 del self._retries[key]
-            self._ring(*key)
+            self._signal(*key)
 
-    def _ring(self, namespace: str, name: str) -> None:
-        for bell in self._bells.get((namespace, name), ()):
-            bell.set()
+    def _signal(self, namespace: str, name: str) -> None:
+        for event in self._change_events.get((namespace, name), ()):
+            event.set()
 
-    def _tell(self, kind: Literal["run", "gone"], row: Row) -> None:
+    def _publish(self, kind: Literal["run", "gone"], row: Row) -> None:
         self._number += 1
-        reported = self._reported(kind, row)
-        self._past.append((self._number, reported))
+        change = self._new_change(kind, row)
+        self._remembered.append((self._number, change))
         for queue in tuple(self._listeners):
             try:
-                queue.put_nowait(reported)
+                queue.put_nowait(change)
             except asyncio.QueueFull:
                 self._listeners.discard(queue)
                 _end(queue)
 
 
-def _taken(first: RunChange | None, queue: "asyncio.Queue[RunChange | None]") -> tuple[list[RunChange], bool]:
-    """What has come by now, and whether that was the last."""
+def _take_batch(
+    first: RunChange | None, queue: "asyncio.Queue[RunChange | None]"
+) -> tuple[list[RunChange], bool]:
+    """The changes in the queue, and whether the listener has ended."""
     found: list[RunChange] = []
     while first is not None:
         found.append(first)
-        if queue.empty() or len(found) == SOME:
+        if queue.empty() or len(found) == MAX_BATCH:
             return found, False
         first = queue.get_nowait()
     return found, True
 
 
 def _end(queue: "asyncio.Queue[RunChange | None]") -> None:
-    """The listener hears what it still has room for, then that it must begin anew."""
+    """Make room for an end mark: the listener gets the queued changes and then a reset."""
     queue.get_nowait()
     queue.put_nowait(None)
 
 
-def _brief(gone: Cached) -> Row:
+def _key_fields(gone: Cached) -> Row:
     return {"namespace": gone.namespace, "name": gone.name, "uid": gone.uid}

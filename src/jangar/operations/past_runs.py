@@ -1,28 +1,29 @@
-"""Runs whose objects are gone, as history has them: in lists, whole, with their events and the ends of their logs."""
+"""Deleted runs in the history: as rows of a list, completely, and with their events and the ends of their logs."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.times import parse_rfc3339, rfc3339
-from jangar.operations.run_list import Row, RunOptions
-from jangar.operations.run_reading import RUNS, ReadRun, read_past
+from jangar.operations.run_list import Row, RowKey, RunFilter
+from jangar.operations.run_reading import RUNS, ReadRun, read_past, step_data
 from jangar.store.errors import StoreError
 from jangar.store.history import History
-from jangar.store.rows import EventRow, KeyRow, Line, Listing, Place, Query, RunRow, StepRow
+from jangar.store.rows import EventRow, KeyRow, Line, Listing, Place, Query, RunRow, StepRow, StoredObject
 from kubekit.client.api_client import Obj
 
 KIND: Final = ORCHESTRATION_RUN.name
-BELIEVED: Final = 30.0
-"""Seconds for which the list of namespaces is believed."""
+NAMESPACES_TTL: Final = 30.0
+"""Seconds for which the list of namespaces is cached."""
 
 
 class PastRuns:
-    """Opened when it is first asked. Every question may raise StoreError."""
+    """Opens the history on first use. Every method may raise StoreError."""
 
     def __init__(self, opened: Callable[[], Awaitable[History]]) -> None:
         self._open = opened
@@ -36,8 +37,8 @@ class PastRuns:
                 self._history = await self._open()
         return self._history
 
-    async def listed(self, wanted: RunOptions, *, after: tuple[str, str] | None, limit: int) -> Sequence[Row]:
-        """Rows as `documents.listed` makes them, the newest first."""
+    async def listed(self, wanted: RunFilter, *, after: RowKey | None, limit: int) -> Sequence[Row]:
+        """Rows of a list, newest first."""
         phases = sorted(str(phase) for phase in wanted.phases if phase in TERMINAL)
         if wanted.phases and not phases:
             return ()
@@ -52,12 +53,12 @@ class PastRuns:
             after=Place(created_at=parse_rfc3339(after[0]), uid=after[1]) if after else None,
             limit=limit,
         )
-        return [_listed(item) for item in await (await self.history()).listed(listing)]
+        return [_list_item(line) for line in await (await self.history()).listed(listing)]
 
     async def namespaces(self) -> frozenset[str]:
-        """Those that have runs; none while they cannot be known."""
+        """Namespaces that have runs; the last known ones while the database is unreachable."""
         at, known = self._namespaces
-        if time.monotonic() - at > BELIEVED:
+        if time.monotonic() - at > NAMESPACES_TTL:
             try:
                 known = frozenset(await (await self.history()).namespaces(KIND))
             except StoreError:
@@ -66,7 +67,7 @@ class PastRuns:
         return known
 
     async def read(self, namespace: str, *, name: str, uid: str | None = None) -> ReadRun | None:
-        """One run whole, by its uid, else the last one of its name."""
+        """One complete run by its uid, or the last one of its name."""
         history = await self.history()
         row = await (history.run(uid) if uid else self._last(history, namespace, name, KIND))
         if row is None or (row.kind, row.namespace, row.name) != (KIND, namespace, name):
@@ -78,7 +79,7 @@ class PastRuns:
         return read_past(obj, whole.definition)
 
     async def object(self, namespace: str, kind: str, wanted: str) -> Obj | None:
-        """The last form of something by its uid or name, if it was stored whole."""
+        """The last form of an object by its uid or name, if the whole object was stored."""
         history = await self.history()
         row = await history.run(wanted) or await self._last(history, namespace, wanted, kind)
         if row is None or (row.kind, row.namespace) != (kind, namespace):
@@ -86,8 +87,8 @@ class PastRuns:
         whole = await history.whole(row.uid)
         return {"kind": kind, **whole.obj} if whole is not None else None
 
-    async def made_with(self, row: KeyRow) -> Obj | None:
-        """What was made with an idempotency key."""
+    async def created_with(self, row: KeyRow) -> Obj | None:
+        """The object that was created with an idempotency key."""
         return await self.object(row.namespace, row.kind, row.uid) if row.uid else None
 
     async def child_uid(self, namespace: str, name: str, kind: str) -> str | None:
@@ -100,7 +101,7 @@ class PastRuns:
     async def events(self, uid: str, limit: int) -> list[EventRow]:
         return await (await self.history()).events(uid, limit)
 
-    async def is_well(self) -> bool:
+    async def is_reachable(self) -> bool:
         try:
             await (await self.history()).known(())
         except StoreError:
@@ -118,7 +119,47 @@ class PastRuns:
         return found[0] if found else None
 
 
-def _listed(line: Line) -> Row:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """One run, AgentRun or ToolRun with everything that the history stores of it."""
+
+    row: RunRow
+    steps: Sequence[StepRow] = ()
+    log_tail: str | None = None
+    step_tails: Mapping[str, str | None] = field(default_factory=dict)
+    """By uid of the child."""
+    inputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By name of the step."""
+
+
+async def get_stored_run(history: History, namespace: str | None, name: str) -> StoredRun | None:
+    """The run with this uid, or the last one of this name."""
+    row = await history.run(name)
+    if row is None:
+        rows = await history.page(Query(namespace=namespace, name=name, roots_only=False, limit=1))
+        row = rows[0] if rows else None
+    if row is None:
+        return None
+    steps = await history.steps(row.uid)
+    tails = {step.child_uid: await history.log_tail(step.child_uid) for step in steps if step.child_uid}
+    return StoredRun(
+        row=row,
+        steps=steps,
+        log_tail=await history.log_tail(row.uid),
+        step_tails=tails,
+        inputs=_stored_inputs(row, await history.whole(row.uid)) if steps else {},
+    )
+
+
+def _stored_inputs(row: RunRow, whole: StoredObject | None) -> dict[str, Mapping[str, str]]:
+    """Inputs by step; empty for runs that were stored before definitions were."""
+    if whole is None or whole.definition is None or row.kind != RUNS.kind:
+        return {}
+    read = read_past({"apiVersion": RUNS.api_version, "kind": RUNS.kind, **whole.obj}, whole.definition)
+    return {item.step: item.inputs for item in step_data(read)}
+
+
+def _list_item(line: Line) -> Row:
     return {
         "namespace": line.namespace,
         "name": line.name,
@@ -144,7 +185,7 @@ def _listed(line: Line) -> Row:
 
 
 def _rebuilt(row: RunRow, steps: Sequence[StepRow]) -> Obj:
-    """The object of a run that was stored before objects were: what its row tells of it."""
+    """The object of a run from its row, for runs that were stored before whole objects were."""
     status: Mapping[str, Any] = {
         "phase": row.phase,
         "reason": row.reason,
@@ -174,7 +215,7 @@ def _rebuilt(row: RunRow, steps: Sequence[StepRow]) -> Obj:
 
 
 def _step(step: StepRow) -> dict[str, Any]:
-    reported: dict[str, Any] = {
+    state: dict[str, Any] = {
         "name": step.name,
         "kind": step.kind,
         "phase": step.phase,
@@ -186,5 +227,5 @@ def _step(step: StepRow) -> dict[str, Any]:
         "outputs": step.outputs,
     }
     if step.child_name:
-        reported["resourceRef"] = {"kind": step.kind, "name": step.child_name, "uid": step.child_uid}
-    return {name: value for name, value in reported.items() if value is not None}
+        state["resourceRef"] = {"kind": step.kind, "name": step.child_name, "uid": step.child_uid}
+    return {name: value for name, value in state.items() if value is not None}

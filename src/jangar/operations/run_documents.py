@@ -1,4 +1,4 @@
-"""The views of a run as JSON: what HTTP answers and the web page shows. Knows field names, decides nothing."""
+"""Runs, steps and events as JSON documents: HTTP response bodies, which `-o json` of the command line shares."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,15 +11,15 @@ from jangar.domain.orchestration.explain import Explanation
 from jangar.domain.times import rfc3339
 from jangar.domain.views.run_detail import RunDetail, StepRow, run_detail
 from jangar.domain.views.run_graph import RunGraph
-from jangar.domain.views.run_row import RunRow, run_row
+from jangar.domain.views.run_row import run_row
 from jangar.domain.views.run_timeline import Timeline
-from jangar.operations.run_reading import ReadRun, identity
+from jangar.operations.run_reading import RUNS, ReadRun, identity, is_cancel_requested, owner_of, phase_of
 from jangar.store.rows import EventRow
 
 Document = dict[str, Any]
 
 
-def moment(at: datetime | None) -> str | None:
+def timestamp(at: datetime | None) -> str | None:
     return rfc3339(at) if at is not None else None
 
 
@@ -27,8 +27,8 @@ def seconds(span: timedelta | None) -> float | None:
     return round(span.total_seconds(), 3) if span is not None else None
 
 
-def listed(obj: Mapping[str, Any]) -> Document:
-    """One run as a list shows it. Durations are the reader's: a row stays true while it waits in a cache."""
+def list_item(obj: Mapping[str, Any]) -> Document:
+    """One row of a list. It has no durations: a row in a cache would become wrong."""
     status, spec, meta = obj.get("status") or {}, obj.get("spec") or {}, obj["metadata"]
     who = identity(obj)
     counts = status.get("counts") or {}
@@ -38,18 +38,18 @@ def listed(obj: Mapping[str, Any]) -> Document:
         "name": who.name,
         "uid": who.uid,
         "orchestration": who.orchestration,
-        "phase": status.get("phase") or str(Phase.PENDING),
+        "phase": phase_of(obj),
         "reason": status.get("reason") or "",
         "message": status.get("message") or "",
         "stepsEnded": int(ended),
         "stepsTotal": int(total),
         "counts": counts,
-        "createdAt": moment(who.created_at),
+        "createdAt": timestamp(who.created_at),
         "createdBy": (meta.get("annotations") or {}).get(CREATED_BY),
         "startedAt": status.get("startedAt"),
         "finishedAt": status.get("finishedAt"),
         "suspended": bool(spec.get("suspend")),
-        "cancelRequested": _is_cancelled(spec),
+        "cancelRequested": is_cancel_requested(obj),
         "parent": parent(obj),
         "retryOf": (spec.get("retryOf") or {}).get("name"),
         "expiresAt": (status.get("retention") or {}).get("runExpiresAt"),
@@ -57,19 +57,19 @@ def listed(obj: Mapping[str, Any]) -> Document:
     }
 
 
-def detailed(read: ReadRun, *, now: datetime, retried_by: Sequence[str] = ()) -> Document:
-    """Everything about a run that its page shows."""
+def detail(read: ReadRun, *, now: datetime, retried_by: Sequence[str] = ()) -> Document:
+    """A run with its steps, conditions and retention."""
     obj = read.obj
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    reported: Document = {
-        **listed(obj),
+    document: Document = {
+        **list_item(obj),
         "live": read.is_live,
-        "durationSeconds": seconds(_row(read, now).duration),
+        "durationSeconds": seconds(run_row(read.identity, read.record, now=now).duration),
         "parameters": spec.get("parameters") or {},
         "labels": obj["metadata"].get("labels") or {},
         "outputs": dict(read.record.outputs or {}),
-        # What is gone already will not be deleted: its object said when it would be.
-        "expiresAt": listed(obj)["expiresAt"] if read.is_live else None,
+        # A deleted object still has the time at which it would have been deleted.
+        "expiresAt": list_item(obj)["expiresAt"] if read.is_live else None,
         "retention": status.get("retention") if read.is_live else None,
         "retriedBy": list(retried_by),
         "deletionRequested": bool(obj["metadata"].get("deletionTimestamp")),
@@ -81,22 +81,21 @@ def detailed(read: ReadRun, *, now: datetime, retried_by: Sequence[str] = ()) ->
         "cancelRequestedAt": None,
     }
     if read.view is None:
-        return reported
-    detail = run_detail(read.identity, read.view, now=now)
-    return reported | _parts(detail)
+        return document
+    return document | _steps_document(run_detail(read.identity, read.view, now=now))
 
 
-def _parts(detail: RunDetail) -> Document:
+def _steps_document(detail: RunDetail) -> Document:
     return {
         "mode": str(detail.mode) if detail.mode else None,
         "counts": dict(detail.counts),
         "stepsTotal": detail.counts["total"],
         "steps": [_step(step) for step in detail.steps],
         "leftBehind": [
-            {"kind": item.kind, "name": item.name, "endedAt": moment(item.ended_at)}
+            {"kind": item.kind, "name": item.name, "endedAt": timestamp(item.ended_at)}
             for item in detail.left_behind
         ],
-        "cancelRequestedAt": moment(detail.cancel_requested_at),
+        "cancelRequestedAt": timestamp(detail.cancel_requested_at),
     }
 
 
@@ -114,8 +113,8 @@ def _step(step: StepRow) -> Document:
                 "phase": str(attempt.phase),
                 "reason": str(attempt.reason),
                 "message": attempt.message,
-                "startedAt": moment(attempt.started_at),
-                "finishedAt": moment(attempt.finished_at),
+                "startedAt": timestamp(attempt.started_at),
+                "finishedAt": timestamp(attempt.finished_at),
                 "exitCode": attempt.exit_code,
             }
             for attempt in step.attempts
@@ -125,14 +124,14 @@ def _step(step: StepRow) -> Document:
         "causes": list(step.causes),
         "outputs": dict(step.outputs),
         "exitCode": step.exit_code,
-        "startedAt": moment(step.started_at),
-        "finishedAt": moment(step.finished_at),
+        "startedAt": timestamp(step.started_at),
+        "finishedAt": timestamp(step.finished_at),
         "durationSeconds": seconds(step.duration),
         "failureIgnored": step.failure_ignored,
     }
 
 
-def graphed(graph: RunGraph) -> Document:
+def graph_document(graph: RunGraph) -> Document:
     return {
         "nodes": [
             {"name": node.name, "kind": str(node.kind), "phase": str(node.phase), "layer": node.layer}
@@ -142,25 +141,25 @@ def graphed(graph: RunGraph) -> Document:
     }
 
 
-def timed(timeline: Timeline) -> Document:
+def timeline_document(timeline: Timeline) -> Document:
     return {
-        "startedAt": moment(timeline.started_at),
-        "finishedAt": moment(timeline.finished_at),
+        "startedAt": timestamp(timeline.started_at),
+        "finishedAt": timestamp(timeline.finished_at),
         "bars": [
             {
                 "step": bar.step,
                 "attempt": bar.attempt,
                 "phase": str(bar.phase),
                 "reason": bar.reason,
-                "startedAt": moment(bar.started_at),
-                "finishedAt": moment(bar.finished_at),
+                "startedAt": timestamp(bar.started_at),
+                "finishedAt": timestamp(bar.finished_at),
             }
             for bar in timeline.bars
         ],
     }
 
 
-def explained(read: ReadRun, found: Sequence[Explanation]) -> Document:
+def explanation_document(read: ReadRun, explanations: Sequence[Explanation]) -> Document:
     lifecycle = read.record.lifecycle
     return {
         "run": read.identity.name,
@@ -175,43 +174,42 @@ def explained(read: ReadRun, found: Sequence[Explanation]) -> Document:
                 "reason": item.reason,
                 "sentence": item.sentence,
                 "waitsFor": list(item.waits_for),
-                "until": moment(item.until),
+                "until": timestamp(item.until),
             }
-            for item in found
+            for item in explanations
         ],
     }
 
 
-def event(obj: Mapping[str, Any]) -> Document:
-    """A Kubernetes Event, whichever of its two generations wrote it."""
+def event_document(obj: Mapping[str, Any]) -> Document:
+    """A Kubernetes Event of either API, core/v1 or events.k8s.io."""
     series = obj.get("series") or {}
-    made = obj["metadata"]["creationTimestamp"]
+    created = obj["metadata"]["creationTimestamp"]
     return {
         "type": obj.get("type") or "Normal",
         "reason": obj.get("reason") or "",
         "message": obj.get("message") or obj.get("note") or "",
         "count": obj.get("count") or series.get("count") or 1,
-        "firstAt": obj.get("firstTimestamp") or obj.get("eventTime") or made,
-        "lastAt": obj.get("lastTimestamp") or series.get("lastObservedTime") or obj.get("eventTime") or made,
+        "firstAt": obj.get("firstTimestamp") or obj.get("eventTime") or created,
+        "lastAt": obj.get("lastTimestamp")
+        or series.get("lastObservedTime")
+        or obj.get("eventTime")
+        or created,
         "source": (obj.get("source") or {}).get("component") or obj.get("reportingComponent") or "",
     }
 
 
-def past_event(row: EventRow) -> Document:
-    """The same from history."""
+def stored_event_document(row: EventRow) -> Document:
+    """An event from the history."""
     return {
         "type": row.type,
         "reason": row.reason,
         "message": row.message,
         "count": row.count,
-        "firstAt": moment(row.first_at),
-        "lastAt": moment(row.last_at),
+        "firstAt": timestamp(row.first_at),
+        "lastAt": timestamp(row.last_at),
         "source": row.source,
     }
-
-
-def _row(read: ReadRun, now: datetime) -> RunRow:
-    return run_row(read.identity, read.record, now=now)
 
 
 def _condition(condition: Condition) -> Document:
@@ -220,22 +218,11 @@ def _condition(condition: Condition) -> Document:
         "status": str(condition.status),
         "reason": condition.reason or "",
         "message": condition.message or "",
-        "lastTransitionTime": moment(condition.last_transition_time),
+        "lastTransitionTime": timestamp(condition.last_transition_time),
     }
-
-
-def _is_cancelled(spec: Mapping[str, Any]) -> bool:
-    return bool(spec.get("cancel")) or spec.get("desiredState") == "Cancelled"
 
 
 def parent(obj: Mapping[str, Any]) -> str | None:
     """Name of the run that this one is a step of."""
-    owners = obj["metadata"].get("ownerReferences") or ()
-    return next(
-        (
-            owner["name"]
-            for owner in owners
-            if owner.get("controller") and owner["kind"] == "OrchestrationRun"
-        ),
-        None,
-    )
+    owner = owner_of(obj, RUNS.kind)
+    return owner["name"] if owner is not None else None

@@ -1,16 +1,15 @@
-"""What one attempt of a step wrote: from its pod while that is there, else the end of it that was kept.
+"""Logs of step attempts: from the pod while it exists, otherwise the stored end of the log.
 
-All frontends read logs here, with the caller's permissions. `deploy/build` is a step of a nested run.
+Reads with the caller's permissions. `deploy/build` names a step of a nested run.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
@@ -19,32 +18,29 @@ from jangar.controllers.kept_logs import DROPPED, KeptLogs
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, RUN_UID, resource_of
 from jangar.domain.orchestration.explain import explain_step
 from jangar.domain.orchestration.state import StepState
-from jangar.operations.refusals import Refused, Why
-from jangar.operations.run_reading import ReadRun
-from jangar.operations.submit import no_such_step
+from jangar.operations.refusals import ErrorKind, Refused
+from jangar.operations.run_reading import ReadRun, RunSource, unknown_step
 from jangar.store.errors import StoreError
-from kubekit.client.api_client import Client
 from kubekit.client.builtin import PODS
 from kubekit.client.errors import ApiError, BadRequest, NotFound, ServerFailure
-from kubekit.client.transport import Transport
 
-AGAIN_SECONDS: Final = 0.3
-SILENCE: Final = 3600.0
-LAST_LINE_SECONDS: Final = 30.0
+if TYPE_CHECKING:
+    from jangar.operations.caller import Caller
+
+RETRY_DELAY: Final = 0.3
+STREAM_IDLE_TIMEOUT: Final = 3600.0
+LAST_LINE_TIMEOUT: Final = 30.0
 MAX_LENGTH: Final = 4 * 1024 * 1024
-"""Bytes of a log that are read at once; of a longer one, the end."""
-TOGETHER: Final = 16
-STAMPED: Final = {"timestamps": "true"}
-"""With a time before it no line is empty, and no two are the same."""
+"""Bytes of a log that are shown; of a longer log, the end."""
+MAX_CONCURRENT_READS: Final = 16
+TIMESTAMPS: Final = {"timestamps": "true"}
+"""With timestamps no line is empty, and no two lines are equal."""
 _KINDS: Final = {StepKind.TOOL_RUN: TOOL_RUN, StepKind.AGENT_RUN: AGENT_RUN}
-
-ReadOne = Callable[[str, str], Awaitable[ReadRun]]
-"""A run by namespace and name; raises NotFound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Whose log is meant: one attempt of one step."""
+class LogSource:
+    """One attempt of one step."""
 
     path: str
     run: str
@@ -52,7 +48,7 @@ class Source:
     namespace: str
     state: StepState
     why: str
-    """Why the step is as it is, in words."""
+    """Explanation of the step's phase."""
     attempt: int
 
     @property
@@ -78,9 +74,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLog:
-    """The lines, or why there are none."""
+    """The lines, or the reason why there are none."""
 
-    source: Source
+    source: LogSource
     lines: Sequence[str] = ()
     missing: str = ""
     note: str = ""
@@ -91,22 +87,26 @@ class _Pod(NamedTuple):
     job: str
 
 
-class PastLogs(Protocol):
-    """Where the ends of logs are kept for longer than files."""
+class RunTree(Protocol):
+    """A run that was read with its nested runs."""
 
-    async def log_tail(self, uid: str) -> str | None: ...
+    @property
+    def read(self) -> ReadRun: ...
 
-    async def child_uid(self, namespace: str, name: str, kind: str) -> str | None: ...
+    @property
+    def inside(self) -> "Mapping[str, RunTree]":
+        """Nested runs by the name of their step."""
+        ...
 
 
-def source(run: ReadRun, state: StepState, path: str, attempt: int | None) -> Source:
+def log_source(run: ReadRun, state: StepState, path: str, attempt: int | None) -> LogSource:
     """Raises Refused if the step has no such attempt."""
     if attempt is not None and attempt > state.attempt:
         had = f"{state.attempt} so far" if state.attempt else "none so far"
-        raise Refused(f"{path} has no attempt {attempt}: {had}", Why.MISSING)
+        raise Refused(f"{path} has no attempt {attempt}: {had}", ErrorKind.MISSING)
     explained = explain_step(run.view, state.name) if run.view else None
     who = run.identity
-    return Source(
+    return LogSource(
         path=path,
         run=who.name,
         run_uid=who.uid,
@@ -117,51 +117,64 @@ def source(run: ReadRun, state: StepState, path: str, attempt: int | None) -> So
     )
 
 
-async def source_of(read: ReadOne, run: ReadRun, path: str, attempt: int | None) -> Source:
-    """By the path of a step; raises Refused if there is no such step or attempt."""
+async def find_log_source(runs: RunSource, run: ReadRun, path: str, attempt: int | None) -> LogSource:
+    """The source of one step by its path. Raises Refused if there is no such step or attempt."""
     first, _, rest = path.partition("/")
-    states = {item.name: item for item in (run.view.states if run.view else run.record.steps)}
+    states = {state.name: state for state in run.states}
     if first not in states:
-        raise no_step(run.identity.name, first, list(states))
+        raise _unknown_step(run.identity.name, first, list(states))
     state = states[first]
     if not rest:
-        return source(run, state, path, attempt)
+        return log_source(run, state, path, attempt)
     if state.kind is not StepKind.SUB_ORCHESTRATION or not state.child:
-        raise Refused(f"{first} is not a started nested run: it has no step {rest}", Why.MISSING)
-    inner = await source_of(read, await read(run.identity.namespace, state.child), rest, attempt)
+        raise Refused(f"{first} is not a started nested run: it has no step {rest}", ErrorKind.MISSING)
+    nested = await runs.read(run.identity.namespace, state.child)
+    inner = await find_log_source(runs, nested, rest, attempt)
     return replace(inner, path=path)
 
 
-def no_step(run: str, step: str, names: Sequence[str]) -> Refused:
+def log_sources(tree: RunTree, step: str, attempt: int | None, prefix: str = "") -> list[LogSource]:
+    """The sources of all steps, with those of nested runs, or of one step. Raises Refused if there is none."""
+    first, _, rest = step.partition("/")
+    states = list(tree.read.record.steps)
+    names = [state.name for state in states]
+    if first and first not in names:
+        raise _unknown_step(tree.read.identity.name, first, names)
+    sources: list[LogSource] = []
+    for state in states:
+        if first and state.name != first:
+            continue
+        nested = tree.inside.get(state.name)
+        if nested is not None:
+            sources += log_sources(nested, rest, attempt, f"{prefix}{state.name}/")
+        elif rest:
+            raise Refused(
+                f"{prefix}{state.name} is not a nested run: it has no step {rest}", ErrorKind.MISSING
+            )
+        else:
+            sources.append(log_source(tree.read, state, f"{prefix}{state.name}", attempt))
+    return sources
+
+
+def _unknown_step(run: str, step: str, names: Sequence[str]) -> Refused:
     if not names:
-        return Refused(f"{run} has not started: it has no steps yet (jangar explain {run})", Why.MISSING)
-    return no_such_step(run, step, names)
+        return Refused(
+            f"{run} has not started: it has no steps yet (jangar explain {run})", ErrorKind.MISSING
+        )
+    return unknown_step(run, step, names)
 
 
 class StepLogs:
-    """Reads as one caller. With `together` the pods of a run are listed once, for somebody who reads many steps."""
+    """Reads logs as one caller. With `batch` the pods of a run are listed once, for reading many steps."""
 
-    def __init__(
-        self,
-        client: Client,
-        transport: Transport,
-        read_run: ReadOne,
-        *,
-        tails: Path | None = None,
-        past: PastLogs | None = None,
-        together: bool = False,
-    ) -> None:
-        self._client = client
-        self._transport = transport
-        self._read_run = read_run
-        self._tails = tails
-        self._past = past
-        self._pods: dict[str, Mapping[str, _Pod]] | None = {} if together else None
+    def __init__(self, caller: "Caller", *, batch: bool = False) -> None:
+        self._caller = caller
+        self._pods: dict[str, Mapping[str, _Pod]] | None = {} if batch else None
 
-    async def read(self, source: Source, tail: int | None = None) -> StepLog:
-        """All of it, or the last lines."""
+    async def read(self, source: LogSource, tail: int | None = None) -> StepLog:
+        """The whole log, or its last lines."""
         if not source.attempt or source.child is None:
-            return StepLog(source=source, missing=_without_work(source))
+            return StepLog(source=source, missing=_reason_without_work(source))
         uid = source.child_uid or await self._uid(source)
         if uid is None:
             return StepLog(
@@ -170,27 +183,27 @@ class StepLogs:
         pod, why = await self._pod(source, uid), ""
         if pod is not None:
             try:
-                text = await self._client.logs(pod.name, source.namespace, tail_lines=tail)
-                if (before := await self._before(source.namespace, uid, pod.job)) is not None:
+                text = await self._caller.client.logs(pod.name, source.namespace, tail_lines=tail)
+                if (before := await self._earlier_jobs(source.namespace, uid, pod.job)) is not None:
                     text = b"%s==> Job %s <==\n%s" % (before, pod.job.encode(), text)
                 return StepLog(source=source, lines=_lines(text, tail))
             except (BadRequest, NotFound, ServerFailure) as error:
                 why = error.message
-        kept = await self._kept(source.namespace, uid)
-        if kept is not None:
+        stored = await self._stored_tail(source.namespace, uid)
+        if stored is not None:
             note = "the pod no longer exists; this is the stored tail of its log"
-            return StepLog(source=source, lines=_lines(kept, tail), note=note)
-        return StepLog(source=source, missing=why or self._gone(source))
+            return StepLog(source=source, lines=_lines(stored, tail), note=note)
+        return StepLog(source=source, missing=why or self._reason_without_pod(source))
 
-    async def read_all(self, found: Sequence[Source], tail: int | None) -> AsyncGenerator[StepLog]:
-        """In their order, some of them at once."""
-        for start in range(0, len(found), TOGETHER):
-            some = found[start : start + TOGETHER]
-            for log in await asyncio.gather(*(self.read(item, tail) for item in some)):
+    async def read_all(self, sources: Sequence[LogSource], tail: int | None) -> AsyncGenerator[StepLog]:
+        """The logs in the order of their sources; some are read concurrently."""
+        for start in range(0, len(sources), MAX_CONCURRENT_READS):
+            batch = sources[start : start + MAX_CONCURRENT_READS]
+            for log in await asyncio.gather(*(self.read(source, tail) for source in batch)):
                 yield log
 
-    async def follow(self, source: Source, skip: int = 0) -> AsyncGenerator[str]:
-        """Lines as they are written, without the first `skip`; ends when the attempt has."""
+    async def follow(self, source: LogSource, skip: int = 0) -> AsyncGenerator[str]:
+        """Lines as they are written, without the first `skip`, until the attempt ends."""
         number = 0
         while True:
             uid = source.child_uid
@@ -202,124 +215,131 @@ class StepLogs:
                         yield line
             if number:
                 return
-            source = await self._again(source)
+            source = await self._refresh(source)
             if not source.is_live:
                 break
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_DELAY)
         for line in (await self.read(source)).lines[skip:]:
             yield line
 
-    async def _again(self, known: Source) -> Source:
-        """As the step is now; one that is gone stays as it was."""
+    async def _refresh(self, known: LogSource) -> LogSource:
+        """The current state of the step; unchanged if its run was deleted."""
         try:
-            run = await self._read_run(known.namespace, known.run)
+            run = await self._caller.runs.read(known.namespace, known.run)
         except NotFound:
             return known
-        states = run.view.states if run.view else run.record.steps
-        found = next((state for state in states if state.name == known.state.name), None)
-        return source(run, found, known.path, known.attempt or None) if found is not None else known
+        state = next((state for state in run.states if state.name == known.state.name), None)
+        return log_source(run, state, known.path, known.attempt or None) if state is not None else known
 
     async def _streamed(self, namespace: str, pod: str) -> AsyncGenerator[str]:
-        """A stream that breaks is begun again, and what was told is passed over."""
+        """Lines of the stream; a broken stream is restarted, and lines that were already sent are skipped."""
         path = PODS.path(namespace, pod, "log")
-        reported, last = 0, b""
-        for _ in range(round(60 / AGAIN_SECONDS)):
+        sent, last = 0, b""
+        for _ in range(round(60 / RETRY_DELAY)):
             passed = 0
             try:
-                query = STAMPED | {"follow": "true"}
-                async with self._transport.stream(path, query=query, idle_timeout=SILENCE) as lines:
+                query = TIMESTAMPS | {"follow": "true"}
+                async with self._caller.transport.stream(
+                    path, query=query, idle_timeout=STREAM_IDLE_TIMEOUT
+                ) as lines:
                     async for line in lines:
                         passed += 1
-                        if passed > reported:
-                            reported, last = passed, line
-                            yield _text(line)
+                        if passed > sent:
+                            sent, last = passed, line
+                            yield _without_timestamp(line)
             except ApiError as error:
-                if not reported or error.status not in {400, 0}:
-                    # The container has not started, or the pod has gone.
+                if not sent or error.status not in {400, 0}:
+                    # The container has not started, or the pod was deleted.
                     break
-                await asyncio.sleep(AGAIN_SECONDS)
+                await asyncio.sleep(RETRY_DELAY)
             else:
                 break
-        # A stream ends with its last whole line: what was written after that has no end, and is asked for.
-        unended = await self._last_line(path)
-        if unended and unended != last:
-            yield _text(unended)
+        # A stream ends with the last complete line; a last line without a newline is read separately.
+        last_line = await self._last_line(path)
+        if last_line and last_line != last:
+            yield _without_timestamp(last_line)
 
     async def _last_line(self, path: str) -> bytes:
-        """Empty if there is none, or the pod has gone."""
-        query = STAMPED | {"tailLines": "1"}
+        """Empty if there is none or the pod was deleted."""
+        query = TIMESTAMPS | {"tailLines": "1"}
         try:
-            answer = await self._transport.request("GET", path, query=query, timeout=LAST_LINE_SECONDS)
+            response = await self._caller.transport.request(
+                "GET", path, query=query, timeout=LAST_LINE_TIMEOUT
+            )
         except ApiError:
             return b""
-        return answer.body.rstrip(b"\n") if answer.status == HTTPStatus.OK else b""
+        return response.body.rstrip(b"\n") if response.status == HTTPStatus.OK else b""
 
-    async def _pod(self, source: Source, uid: str, *, fresh: bool = False) -> _Pod | None:
+    async def _pod(self, source: LogSource, uid: str, *, fresh: bool = False) -> _Pod | None:
         if self._pods is None:
-            return (await self._listed(source.namespace, f"{CHILD_UID}={uid}")).get(uid)
+            return (await self._list_pods(source.namespace, f"{CHILD_UID}={uid}")).get(uid)
         if fresh or source.run_uid not in self._pods:
-            self._pods[source.run_uid] = await self._listed(source.namespace, f"{RUN_UID}={source.run_uid}")
+            self._pods[source.run_uid] = await self._list_pods(
+                source.namespace, f"{RUN_UID}={source.run_uid}"
+            )
         return self._pods[source.run_uid].get(uid)
 
-    async def _listed(self, namespace: str, labels: str) -> Mapping[str, _Pod]:
-        """By uid of the child, the newest pod of each."""
-        found = [item["metadata"] for item in await self._client.list(PODS, namespace, labels=labels)]
-        # Times are of whole seconds. One Job follows another: the pod that was written last is the later one's.
+    async def _list_pods(self, namespace: str, labels: str) -> Mapping[str, _Pod]:
+        """The newest pod of each child, by the child's uid."""
+        found = [item["metadata"] for item in await self._caller.client.list(PODS, namespace, labels=labels)]
+        # Creation times have whole seconds. Of two pods of one second, the one written last belongs to the later Job.
         found.sort(key=lambda pod: (pod["creationTimestamp"], int(pod["resourceVersion"])))
         return {
             pod["labels"].get(CHILD_UID, ""): _Pod(str(pod["name"]), pod["labels"].get(JOB_NAME, ""))
             for pod in found
         }
 
-    async def _uid(self, source: Source) -> str | None:
-        """Of a child of an earlier attempt only the name is recorded."""
+    async def _uid(self, source: LogSource) -> str | None:
+        """The uid of a child of an earlier attempt, of which only the name is recorded."""
         kind = _KINDS.get(source.state.kind)
         if kind is None or source.child is None:
             return None
         with contextlib.suppress(ApiError):
-            child = await self._client.get(resource_of(kind), source.child, source.namespace)
+            child = await self._caller.client.get(resource_of(kind), source.child, source.namespace)
             return str(child["metadata"]["uid"])
-        if self._past is not None:
+        if self._caller.history is not None:
             with contextlib.suppress(StoreError):
-                return await self._past.child_uid(source.namespace, source.child, kind.name)
+                return await self._caller.history.child_uid(source.namespace, source.child, kind.name)
         return None
 
-    async def _kept(self, namespace: str, uid: str) -> bytes | None:
-        """The ends of its logs."""
-        if self._tails is not None:
+    async def _stored_tail(self, namespace: str, uid: str) -> bytes | None:
+        """The stored ends of its logs."""
+        if self._caller.log_tails is not None:
             with contextlib.suppress(OSError):
-                found = await asyncio.to_thread(KeptLogs(self._tails).read, namespace, uid)
+                found = await asyncio.to_thread(KeptLogs(self._caller.log_tails).read, namespace, uid)
                 if found is not None:
                     return found
-        return await self._stored(uid)
+        return await self._stored_in_history(uid)
 
-    async def _before(self, namespace: str, uid: str, job: str) -> bytes | None:
-        """What was kept of its Jobs before this one, its last; None where it has but one."""
-        if self._tails is not None:
+    async def _earlier_jobs(self, namespace: str, uid: str, job: str) -> bytes | None:
+        """The stored logs of its Jobs before the last one; None if it has only one."""
+        if self._caller.log_tails is not None:
             with contextlib.suppress(OSError):
-                return await asyncio.to_thread(partial(KeptLogs(self._tails).read, namespace, uid, but=job))
-        stored = await self._stored(uid) or b""
+                return await asyncio.to_thread(
+                    partial(KeptLogs(self._caller.log_tails).read, namespace, uid, but=job)
+                )
+        stored = await self._stored_in_history(uid) or b""
         before, head, _ = stored.rpartition(b"\n==> ")
         return before + b"\n" if head and stored.startswith((b"==> ", DROPPED)) else None
 
-    async def _stored(self, uid: str) -> bytes | None:
-        if self._past is not None:
+    async def _stored_in_history(self, uid: str) -> bytes | None:
+        if self._caller.history is not None:
             with contextlib.suppress(StoreError):
-                text = await self._past.log_tail(uid)
+                text = await self._caller.history.log_tail(uid)
                 return text.encode() if text is not None else None
         return None
 
-    def _gone(self, source: Source) -> str:
+    def _reason_without_pod(self, source: LogSource) -> str:
         if source.is_live:
             return "the pod has not started yet"
-        if self._tails is None and self._past is None:
+        if self._caller.log_tails is None and self._caller.history is None:
             return "the pod no longer exists and its log was deleted with it: check the log collector of the cluster"
         return (
             "the pod no longer exists and no log tail is stored (it never started, or the tail has expired)"
         )
 
 
-def _without_work(source: Source) -> str:
+def _reason_without_work(source: LogSource) -> str:
     state = source.state
     if state.kind not in CHILD_KINDS:
         return f"a step of kind {state.kind} has no log"
@@ -331,7 +351,7 @@ def _without_work(source: Source) -> str:
 
 
 def _lines(text: bytes, tail: int | None) -> list[str]:
-    """All lines, or the last ones; of a log that is too long, the end under a line that says so."""
+    """All lines or the last ones. A log that is too long is cut, and its first line says so."""
     start = text.find(b"\n", len(text) - MAX_LENGTH) + 1 if len(text) > MAX_LENGTH else 0
     lines = text[start:].decode(errors="replace").splitlines()
     if start:
@@ -339,5 +359,5 @@ def _lines(text: bytes, tail: int | None) -> list[str]:
     return lines if tail is None else lines[-tail:] if tail else []
 
 
-def _text(stamped: bytes) -> str:
+def _without_timestamp(stamped: bytes) -> str:
     return stamped.decode(errors="replace").partition(" ")[2]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from jangar import __version__
-from jangar.operations.shard_members import DOMAIN
+from jangar.operations.cluster_status import DOMAIN
 from jangar.settings.controllers import ControllerSettings
 from kubekit.client.api_client import Client
 from kubekit.controller.controller import Authority

@@ -95,7 +95,7 @@ def test_what_is_not_there_is_reported(asked, tmp_path):
     """A name that nothing had, and a directory without a history."""
     assert asked("nothing").exit_code == 4
     ran = CliRunner().invoke(app, ["history", "--data-dir", str(tmp_path / "none")])
-    assert (ran.exit_code, "there is no history" in ran.output) == (5, True)
+    assert (ran.exit_code, "no history database at" in ran.output) == (5, True)
 
 
 def test_a_database_is_named_by_the_variable_that_has_its_address(asked, tmp_path):

@@ -69,7 +69,7 @@ def test_what_a_row_does_not_show_is_no_change():
 def test_another_life_or_too_long_an_absence_begins_anew():
     """A reset says so, rather than leaving a gap."""
     live = runs()
-    for number in range(live_runs.REMEMBERED + 10):
+    for number in range(live_runs.MAX_REMEMBERED + 10):
         live.informer.cache.upsert(run("a", number + 1, "Running" if number % 2 else "Pending"))
     life = live.position.partition("-")[0]
     for position in ("other-1", f"{life}-1", f"{life}-999999", f"{life}-x", "nonsense"):
@@ -84,7 +84,7 @@ def test_a_listener_that_does_not_keep_up_is_reported_to_begin_anew():
         async with aclosing(live.changes(None)) as changes:
             first = asyncio.ensure_future(anext(changes))
             await asyncio.sleep(0)
-            for number in range(live_runs.SLOWEST + 2):
+            for number in range(live_runs.MAX_QUEUED + 2):
                 live.informer.cache.upsert(run("a", number + 1, "Running" if number % 2 else "Pending"))
             return [reported.kind for reported in await first] + [
                 reported.kind async for some in changes for reported in some
@@ -107,13 +107,13 @@ def test_a_run_knows_the_live_runs_that_retry_it():
     """C4: the oldest first; whoever follows the run hears of a new retry, and of one that goes."""
     live = runs()
     live.informer.cache.upsert(run("a", 1, "Failed"))
-    with live.bell("n", "a") as bell:
+    with live.change_event("n", "a") as changed:
         live.informer.cache.upsert(run("ccc", 2, retry_of="a"))
-        assert bell.is_set()
+        assert changed.is_set()
         live.informer.cache.upsert(run("bb", 3, retry_of="a"))
         assert live.retries_of("n", "a") == ["bb", "ccc"]
-        bell.clear()
+        changed.clear()
         live.informer.cache.remove_observed(run("bb", 4, retry_of="a"))
-        assert bell.is_set()
+        assert changed.is_set()
     assert live.retries_of("n", "a") == ["ccc"]
     assert live.retries_of("elsewhere", "a") == []

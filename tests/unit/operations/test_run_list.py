@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from jangar.api.phases import Phase
-from jangar.operations.run_list import BadCursor, RunOptions, page, place_of
+from jangar.operations.run_list import BadCursor, RunFilter, page, parse_cursor
 
 
 def row(number, **fields):
@@ -28,33 +28,33 @@ def test_pages_meet_without_gap_or_overlap():
     rows = [row(number) for number in range(9, -1, -1)]
     found, after = [], None
     while True:
-        items, cursor = page(rows, RunOptions(), after=after, limit=3)
+        items, cursor = page(rows, RunFilter(), after=after, limit=3)
         found += items
         if cursor is None:
             break
-        after = place_of(cursor)
+        after = parse_cursor(cursor)
     assert found == rows
 
 
 def test_a_run_that_comes_meanwhile_moves_no_page():
     """A cursor is a place, not a count."""
     rows = [row(number) for number in range(5, -1, -1)]
-    first, cursor = page(rows, RunOptions(), after=None, limit=2)
-    rest, _ = page([row(9), *rows], RunOptions(), after=place_of(cursor), limit=10)
+    first, cursor = page(rows, RunFilter(), after=None, limit=2)
+    rest, _ = page([row(9), *rows], RunFilter(), after=parse_cursor(cursor), limit=10)
     assert [*first, *rest] == rows
 
 
 @pytest.mark.parametrize(
     ("wanted", "names"),
     [
-        pytest.param(RunOptions(), ["run-3", "run-2", "run-0"], id="nested-runs-are-left-out"),
-        pytest.param(RunOptions(nested=True), ["run-3", "run-2", "run-1", "run-0"], id="unless-asked-for"),
-        pytest.param(RunOptions(phases=frozenset({Phase.FAILED})), ["run-2"], id="phase"),
-        pytest.param(RunOptions(text="DISK"), ["run-2"], id="text-in-the-message"),
-        pytest.param(RunOptions(orchestration="weekly"), ["run-3"], id="orchestration"),
-        pytest.param(RunOptions(namespaces=frozenset()), [], id="no-namespace-may-be-seen"),
+        pytest.param(RunFilter(), ["run-3", "run-2", "run-0"], id="nested-runs-are-left-out"),
+        pytest.param(RunFilter(nested=True), ["run-3", "run-2", "run-1", "run-0"], id="unless-asked-for"),
+        pytest.param(RunFilter(phases=frozenset({Phase.FAILED})), ["run-2"], id="phase"),
+        pytest.param(RunFilter(text="DISK"), ["run-2"], id="text-in-the-message"),
+        pytest.param(RunFilter(orchestration="weekly"), ["run-3"], id="orchestration"),
+        pytest.param(RunFilter(namespaces=frozenset()), [], id="no-namespace-may-be-seen"),
         pytest.param(
-            RunOptions(since=datetime(2026, 2, 7, 0, 0, 1, tzinfo=UTC)),
+            RunFilter(since=datetime(2026, 2, 7, 0, 0, 1, tzinfo=UTC)),
             ["run-3", "run-2"],
             id="created-since",
         ),
@@ -75,4 +75,4 @@ def test_a_filter_lets_through_what_it_says(wanted, names):
 def test_what_is_no_cursor_is_refused(text):
     """In a sentence, not with a traceback."""
     with pytest.raises(BadCursor):
-        place_of(text)
+        parse_cursor(text)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from jangar.operations.submit import DELIVERY_ID, RunSubmission, manifest
+from jangar.operations.idempotency import DELIVERY_ID
+from jangar.operations.submit import RunSubmission, manifest
 
 
 def test_a_run_without_a_name_gets_one_from_the_api():

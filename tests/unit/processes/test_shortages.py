@@ -8,8 +8,8 @@ import sqlite3
 import pytest
 import typer
 
+from jangar.cli.error_messages import describe_failure, report_process_errors
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.process_errors import describe_failure, report_process_errors
 from jangar.processes.machine import Machine, machine_problems
 from jangar.processes.shortages import shortage
 from jangar.settings.environment import BadSettings

@@ -41,12 +41,12 @@ def test_a_session_ends_and_cannot_be_made_up():
     """It is signed with the token, and its end is part of what is signed."""
     sessions = Sessions("token" * 8, "cookie")
     session = sessions.new(1000.0)
-    assert sessions.is_ours(session, 1001.0)
-    assert not sessions.is_ours(session, 1001.0 + SESSION_SECONDS)
+    assert sessions.is_valid(session, 1001.0)
+    assert not sessions.is_valid(session, 1001.0 + SESSION_SECONDS)
     until, _, signature = session.partition(".")
-    assert not sessions.is_ours(f"{int(until) + 1}.{signature}", 1001.0)
-    assert not sessions.is_ours("", 0.0)
-    assert not Sessions("another" * 8, "cookie").is_ours(session, 1001.0)
+    assert not sessions.is_valid(f"{int(until) + 1}.{signature}", 1001.0)
+    assert not sessions.is_valid("", 0.0)
+    assert not Sessions("another" * 8, "cookie").is_valid(session, 1001.0)
 
 
 @pytest.mark.parametrize("token", ["", "short"])
@@ -54,4 +54,4 @@ def test_a_token_that_anybody_could_guess_makes_no_sessions(token):
     """E15: an empty file of the token would let everybody in."""
     with pytest.raises(ValueError, match="characters"):
         Sessions(token, "cookie")
-    assert not Sessions("token" * 8, "cookie").opens("")
+    assert not Sessions("token" * 8, "cookie").accepts("")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from jangar.server.http.identity import Unknown
-from jangar.server.http.proxied import ProxiedCallers
+from jangar.server.http.identity import ProxiedPrincipals, Unknown
 from jangar.settings.control_plane import control_plane_settings
 from jangar.settings.environment import BadSettings
 
@@ -20,7 +19,7 @@ SECRET = "of-the-proxy-alone"  # noqa: S105 - of this test
 def test_groups_that_are_not_listed_are_left_out(allowed, groups):
     """For the API refuses the whole request if one of them may not be impersonated."""
     asked = []
-    callers = ProxiedCallers(
+    callers = ProxiedPrincipals(
         asked.append, user="x-user", groups="x-groups", secret=SECRET, allowed=allowed, users=None
     )
     headers = {"x-user": "ann", "x-groups": "team-a, other", "x-jangar-proxy-secret": SECRET}
@@ -34,7 +33,7 @@ def test_groups_that_are_not_listed_are_left_out(allowed, groups):
 )
 def test_only_named_users_and_members_of_named_groups_sign_in(name, groups, is_known):
     """Whoever the proxy names beyond them is refused."""
-    callers = ProxiedCallers(
+    callers = ProxiedPrincipals(
         lambda _: None,
         user="x-user",
         groups="x-groups",

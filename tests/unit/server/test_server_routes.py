@@ -5,8 +5,8 @@ import pytest
 from jangar.server.http.guards import SAFE
 from jangar.server.http.identity import Right
 from jangar.server.http.openapi import document
+from jangar.server.http.route import OPEN
 from jangar.server.http.routes import ROUTES
-from jangar.server.http.table import OPEN
 
 CHANGING = [entry for entry in ROUTES if entry.method not in SAFE and entry.path != "/v1/session"]
 

@@ -1,6 +1,7 @@
 """Following one run to its end, a deadline, or the moment when the user has seen enough."""
 
 import asyncio
+import contextlib
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,8 +15,9 @@ from jangar.cli.following.last_log_lines import LastLines
 from jangar.cli.following.run_watcher import watch_run
 from jangar.cli.following.screens import Screen
 from jangar.cli.following.tree import Seen, Tree, tree_of
-from jangar.cli.runs.reading import RUNS
-from jangar.operations.run_control import cancel
+from jangar.operations.caller import RunRef
+from jangar.operations.refusals import Refused
+from jangar.operations.run_control import cancel_run
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
@@ -114,11 +116,11 @@ class Follow:
         return None
 
     async def _cancel(self) -> None:
-        """The run as it is now: it was read when following began."""
-        meta, client = self._obj["metadata"], self._session.client
-        found = await client.get(RUNS, meta["name"], meta["namespace"])
-        if found["metadata"]["uid"] == meta["uid"]:
-            await cancel(client, found)
+        """Cancel this very run; nothing to do if it was deleted and a later run has its name."""
+        meta = self._obj["metadata"]
+        ref = RunRef(namespace=meta["namespace"], name=meta["name"], uid=meta["uid"])
+        with contextlib.suppress(Refused):
+            await cancel_run(self._session.caller, ref)
 
     async def _watch(self) -> None:
         async with aclosing(watch_run(self._session, self._obj, tick=self._screen.tick)) as found:

@@ -12,9 +12,9 @@ from jangar.cli.following.log_text import line_text
 from jangar.cli.following.screens import screen
 from jangar.cli.following.summary import SHOWN_TAILS, TAIL_LINES, failures, summary_lines
 from jangar.cli.following.tree import Seen, Tree
-from jangar.cli.runs.step_logs import logs_of, sources
 from jangar.cli.target import Target, local_data_directory, options_of
 from jangar.cli.terminal import columns, folded, write_error, write_lines
+from jangar.operations.step_logs import log_sources
 from kubekit.client.errors import ApiError
 
 READ_LINES: Final = 20
@@ -51,8 +51,8 @@ def _still_running_message(followed: Followed, name: str, options: str, seconds:
 
 async def _tails(session: "Session", seen: Seen, tree: Tree, target: Target) -> dict[str, list[str]]:
     """The last lines of some failed steps. An extra: what cannot be read is left out."""
-    logs = logs_of(session, tails_of(target))
-    found = [source for path, _ in failures(tree)[:SHOWN_TAILS] for source in sources(seen, path, None)]
+    logs = session.logs(tails_of(target))
+    found = [source for path, _ in failures(tree)[:SHOWN_TAILS] for source in log_sources(seen, path, None)]
     try:
         return {log.source.path: _readable(log.lines) async for log in logs.read_all(found, READ_LINES)}
     except ApiError:
