@@ -6,7 +6,7 @@ A change does not wait for a database that is unreachable: its row is queued and
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Final
@@ -114,3 +114,11 @@ class AuditTrail:
                     log.exception("database rejected audit rows; they are only in the log")
                 for _ in batch:
                     self._queue.popleft()
+
+
+async def list_audit(
+    history: History, namespaces: Sequence[str] | None, before: int | None, limit: int
+) -> tuple[list[AuditRow], int | None]:
+    """Audit rows of these namespaces, newest first, and the number to continue before, if there may be more."""
+    rows = await history.audit(namespaces, before, limit)
+    return rows, rows[-1].number if len(rows) == limit else None

@@ -113,4 +113,4 @@ def test_runs_are_shown_as_objects_and_agents_listed(plane, parent):
     assert [agent["metadata"]["name"] for agent in agents] == ["codex"]
     refused = plane.face.ask("GET", "/v1/agent-runs/projection-authority")
     assert refused.status == 404
-    assert "not built" in refused.json["detail"]
+    assert "not implemented" in refused.json["detail"]

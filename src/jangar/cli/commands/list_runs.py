@@ -90,7 +90,7 @@ def list_command(
 
     wanted = RunFilter(
         phases=frozenset(_phase(phase) for phase in phases or ()),
-        since=datetime.now(UTC) - since if since else None,
+        since=None if since is None else datetime.now(UTC) - since,
         nested=children,
     )
     if watch and not output.is_table:

@@ -14,6 +14,7 @@ from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.validation import define
 from jangar.domain.views.run_graph import run_graph
 from jangar.lint.conditions import compile_when
+from jangar.operations.audit import list_audit
 from jangar.operations.objects import get_objects
 from jangar.operations.retention import retention_rows
 from jangar.operations.run_documents import graph_document, timestamp
@@ -106,11 +107,10 @@ async def audit(request: ApiRequest) -> Answer:
     visible = await request.visible(LIST_RUNS, required=True)
     if request.service.past is None:
         return {"items": [], "next": None}
+    namespaces = sorted(visible) if visible is not None else None
     history = await request.service.past.history()
-    namespaces, limit = sorted(visible) if visible is not None else None, request.query.limit
-    rows = await history.audit(namespaces, request.query.before, limit)
-    items = [{**asdict(row), "at": timestamp(row.at)} for row in rows]
-    return {"items": items, "next": rows[-1].number if len(rows) == limit else None}
+    rows, following = await list_audit(history, namespaces, request.query.before, request.query.limit)
+    return {"items": [{**asdict(row), "at": timestamp(row.at)} for row in rows], "next": following}
 
 
 async def summary(request: ApiRequest) -> Answer:
