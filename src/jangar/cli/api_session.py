@@ -1,7 +1,5 @@
 """Runs commands that call an API: opens a session, and reports every error as a sentence with an exit code."""
 
-import asyncio
-import getpass
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -72,6 +70,8 @@ class Session:
 
 def _user_name() -> str | None:
     """The operating system's name of the user."""
+    import getpass  # noqa: PLC0415 - not needed for --help
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -86,6 +86,8 @@ def call_api(
     command: str, target: Target, work: Callable[[Session], Awaitable[T]], report: ErrorReporter | None = None
 ) -> T:
     """Run `work` in a session; an error exits the process with a message and an exit code."""
+    import asyncio  # noqa: PLC0415 - heavy
+
     with report_errors(command, target, report):
         return asyncio.run(_run_in_session(target, work))
 

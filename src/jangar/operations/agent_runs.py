@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from jangar.api.agents.agent import AGENT
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.controllers.resources import resource_of
+from jangar.operations.caller import Caller
 from jangar.operations.idempotency import DELIVERY_ID, Created, create_once, label_of_key, name_of_key
 from jangar.operations.refusals import ErrorKind, Refused
 from jangar.operations.run_reading import is_over, phase_of
 from jangar.operations.submit import with_creator
 from kubekit.client.api_client import Obj, PatchKind
 from kubekit.client.errors import NotFound
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller
 
 AGENTS: Final = resource_of(AGENT)
 AGENT_RUNS: Final = resource_of(AGENT_RUN)
@@ -51,7 +49,7 @@ class AgentRunSubmission:
     rerun_of: str | None = None
 
 
-async def submit_agent_run(caller: "Caller", submission: AgentRunSubmission) -> Created:
+async def submit_agent_run(caller: Caller, submission: AgentRunSubmission) -> Created:
     """Create the AgentRun once. Raises Refused and the API's errors."""
     try:
         await caller.client.get(AGENTS, submission.agent, submission.namespace)
@@ -99,7 +97,7 @@ def rerun_submission(
     )
 
 
-async def mark_agent_run(caller: "Caller", run: Obj, **metadata: Mapping[str, str | None]) -> Obj:
+async def mark_agent_run(caller: Caller, run: Obj, **metadata: Mapping[str, str | None]) -> Obj:
     """Set `labels` and `annotations` of this very AgentRun; None removes one."""
     meta = run["metadata"]
     changes = {name: values for name, values in metadata.items() if values}

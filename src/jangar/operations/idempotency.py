@@ -9,19 +9,17 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
+from jangar.operations.caller import Caller
 from jangar.operations.refusals import ErrorKind, Refused
 from jangar.store.errors import StoreError
 from jangar.store.rows import KeyRow
 from kubekit.client.api_client import Obj
 from kubekit.client.errors import AlreadyExists, ApiError, NotFound, is_transient
 from kubekit.client.resource import Resource
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller
 
 DELIVERY_ID: Final = "jangar.proompteng.ai/delivery-id"
 """Label of an object created with a key. A key that is no valid label value is replaced by its hash."""
@@ -62,7 +60,7 @@ def label_of_key(key: str, *, fits: bool) -> str:
     return key if fits else _hash(key.encode())[:63]
 
 
-async def create_once(caller: "Caller", resource: Resource, wanted: Obj, *, key: str, field: str) -> Created:
+async def create_once(caller: Caller, resource: Resource, wanted: Obj, *, key: str, field: str) -> Created:
     """Create the object whose spec has the key in `field`. Raises Refused if the key was used for another request."""
     store = caller.keys
     if store is None:
@@ -98,7 +96,7 @@ async def create_once(caller: "Caller", resource: Resource, wanted: Obj, *, key:
     return created
 
 
-async def _created_before(caller: "Caller", resource: Resource, row: KeyRow, store: KeyStore) -> Obj | None:
+async def _created_before(caller: Caller, resource: Resource, row: KeyRow, store: KeyStore) -> Obj | None:
     with contextlib.suppress(NotFound):
         obj = await caller.client.get(resource, row.name, row.namespace)
         if obj["metadata"]["uid"] == row.uid:
@@ -112,7 +110,7 @@ async def _created_before(caller: "Caller", resource: Resource, row: KeyRow, sto
     return past
 
 
-async def _create(caller: "Caller", resource: Resource, wanted: Obj, key: str, field: str) -> Created:
+async def _create(caller: Caller, resource: Resource, wanted: Obj, key: str, field: str) -> Created:
     meta = wanted["metadata"]
     try:
         return Created(await caller.client.create(resource, wanted))

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -12,15 +12,13 @@ from jangar.api.tools import TOOL_RUN
 from jangar.controllers.resources import resource_of
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER, OUTCOME_FINALIZER, our_finalizer_patch
 from jangar.domain.orchestration.message_text import Guesses
+from jangar.operations.caller import Caller
 from jangar.operations.refusals import ErrorKind, Refused
 from jangar.operations.run_reading import RUNS
 from kubekit.client.api_client import Obj, PatchKind
 from kubekit.client.builtin import EVENTS, JOBS, PODS
 from kubekit.client.errors import Conflict, Invalid, NotFound
 from kubekit.client.resource import Resource
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller
 
 DISCOVERY_TIMEOUT: Final = 30.0
 MAX_RELEASE_TRIES: Final = 5
@@ -49,7 +47,7 @@ class Released(NamedTuple):
 
 
 async def get_objects(
-    caller: "Caller",
+    caller: Caller,
     resource: Resource,
     namespace: str | None,
     names: Sequence[str] = (),
@@ -64,20 +62,20 @@ async def get_objects(
 
 
 async def create_object(
-    caller: "Caller", resource: Resource, namespace: str, name: str, spec: Mapping[str, Any]
+    caller: Caller, resource: Resource, namespace: str, name: str, spec: Mapping[str, Any]
 ) -> Obj:
     """Create an object from its spec. Raises AlreadyExists."""
     obj = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
     return await caller.client.create(resource, {**obj, "metadata": {"name": name, "namespace": namespace}})
 
 
-async def list_events(caller: "Caller", obj: Mapping[str, Any]) -> list[Obj]:
+async def list_events(caller: Caller, obj: Mapping[str, Any]) -> list[Obj]:
     """The Kubernetes Events about an object, with the caller's permissions."""
     meta = obj["metadata"]
     return await caller.client.list(EVENTS, meta["namespace"], fields=f"involvedObject.uid={meta['uid']}")
 
 
-async def apply_object(caller: "Caller", manifest: Mapping[str, Any], *, force: bool) -> Applied:
+async def apply_object(caller: Caller, manifest: Mapping[str, Any], *, force: bool) -> Applied:
     """Apply one manifest server-side. Raises Refused if another manager owns a field, unless `force` takes it over."""
     resource = await resource_of_object(caller, manifest)
     meta = dict(manifest.get("metadata") or {})
@@ -101,14 +99,14 @@ async def apply_object(caller: "Caller", manifest: Mapping[str, Any], *, force: 
     return Applied(after, "unchanged" if is_same else "configured")
 
 
-async def delete_object(caller: "Caller", resource: Resource, obj: Mapping[str, Any]) -> None:
+async def delete_object(caller: Caller, resource: Resource, obj: Mapping[str, Any]) -> None:
     """Delete this very object. A live run is cancelled first and deleted once its work has stopped."""
     meta = obj["metadata"]
     await caller.client.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"])
 
 
 async def find_manifest_objects(
-    caller: "Caller", manifests: Sequence[Mapping[str, Any]]
+    caller: Caller, manifests: Sequence[Mapping[str, Any]]
 ) -> AsyncIterator[tuple[Mapping[str, Any], Resource, Obj | None]]:
     """Each manifest, last one first, with its resource and its object, or None if there is none."""
     for manifest in reversed(manifests):
@@ -126,7 +124,7 @@ async def find_manifest_objects(
 
 
 async def release_finalizers(
-    caller: "Caller", namespace: str | None, *, dry_run: bool
+    caller: Caller, namespace: str | None, *, dry_run: bool
 ) -> AsyncIterator[Released]:
     """Remove Jangar's finalizers from runs, their children, Jobs and pods (GC-7). Runs come first.
 
@@ -147,7 +145,7 @@ def _finalizer_patch(obj: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     return our_finalizer_patch(obj["metadata"].get("finalizers") or (), FINALIZERS)
 
 
-async def _release(caller: "Caller", resource: Resource, obj: Mapping[str, Any]) -> bool:
+async def _release(caller: Caller, resource: Resource, obj: Mapping[str, Any]) -> bool:
     """Whether the object has no finalizer of ours any more. An object that changed is read again."""
     uid, name, namespace = (obj["metadata"].get(item) for item in ("uid", "name", "namespace"))
     for _ in range(MAX_RELEASE_TRIES):
@@ -169,7 +167,7 @@ async def _release(caller: "Caller", resource: Resource, obj: Mapping[str, Any])
     return False
 
 
-async def resource_named(caller: "Caller", word: str) -> Resource:
+async def resource_named(caller: Caller, word: str) -> Resource:
     """The kind with this name, plural or short name, with or without its group. Raises Refused."""
     kind = by_name(ALIASES.get(word, word))
     if kind is not None:
@@ -189,7 +187,7 @@ async def resource_named(caller: "Caller", word: str) -> Resource:
     raise Refused(f"unknown kind {word}{hint}", ErrorKind.MISSING)
 
 
-async def resource_of_object(caller: "Caller", obj: Mapping[str, Any]) -> Resource:
+async def resource_of_object(caller: Caller, obj: Mapping[str, Any]) -> Resource:
     """The resource of a manifest. Raises Refused if the API does not serve it."""
     version, name = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")
     kind = by_api_version_and_kind(version, name)
@@ -206,7 +204,7 @@ async def resource_of_object(caller: "Caller", obj: Mapping[str, Any]) -> Resour
     )
 
 
-async def _served_resources(caller: "Caller") -> AsyncIterator[tuple[Resource, Mapping[str, Any]]]:
+async def _served_resources(caller: Caller) -> AsyncIterator[tuple[Resource, Mapping[str, Any]]]:
     """All resources, the core group first, each group in its preferred version."""
     groups = (await _get_json(caller, "/apis")).get("groups") or ()
     versions = [("", "v1"), *((group["name"], group["preferredVersion"]["version"]) for group in groups)]
@@ -216,12 +214,12 @@ async def _served_resources(caller: "Caller") -> AsyncIterator[tuple[Resource, M
                 yield _resource(group, version, entry), entry
 
 
-async def _entries(caller: "Caller", group: str, version: str) -> list[dict[str, Any]]:
+async def _entries(caller: Caller, group: str, version: str) -> list[dict[str, Any]]:
     path = f"/apis/{group}/{version}" if group else f"/api/{version}"
     return (await _get_json(caller, path)).get("resources") or []
 
 
-async def _get_json(caller: "Caller", path: str) -> dict[str, Any]:
+async def _get_json(caller: Caller, path: str) -> dict[str, Any]:
     response = await caller.transport.request("GET", path, timeout=DISCOVERY_TIMEOUT)
     document = orjson.loads(response.body) if response.status == HTTPStatus.OK else {}
     return document if isinstance(document, dict) else {}

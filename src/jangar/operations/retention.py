@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from jangar.operations.caller import Caller
+from jangar.operations.live_runs import LiveRuns
 from jangar.operations.run_reading import RUNS, owner_of
+from kubekit.client.api_client import Obj
 from kubekit.client.errors import NotFound
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller
-    from jangar.operations.live_runs import LiveRuns
-    from kubekit.client.api_client import Obj
 
 MAX_DEPTH: Final = 100
 """Levels of nesting that are followed; the rules allow far fewer."""
@@ -37,7 +35,7 @@ class RunRetention:
         return None
 
 
-async def get_retention(caller: "Caller", namespace: str | None, run: str = "") -> RunRetention:
+async def get_retention(caller: Caller, namespace: str | None, run: str = "") -> RunRetention:
     """One run, or all ended runs of a namespace."""
     if run:
         obj = await caller.client.get(RUNS, run, namespace)
@@ -48,7 +46,7 @@ async def get_retention(caller: "Caller", namespace: str | None, run: str = "") 
     return RunRetention(runs=runs, by_uid={item["metadata"]["uid"]: item for item in known})
 
 
-async def _ancestors(caller: "Caller", obj: "Obj") -> "list[Obj]":
+async def _ancestors(caller: Caller, obj: Obj) -> "list[Obj]":
     """The runs that contain a nested run, up to the root, without deleted ones."""
     ancestors: list[Obj] = []
     owner = owner_of(obj, RUNS.kind)
@@ -61,7 +59,7 @@ async def _ancestors(caller: "Caller", obj: "Obj") -> "list[Obj]":
     return ancestors
 
 
-def retention_rows(live: "LiveRuns", namespaces: frozenset[str] | None) -> list[dict[str, Any]]:
+def retention_rows(live: LiveRuns, namespaces: frozenset[str] | None) -> list[dict[str, Any]]:
     """Cached runs with a deletion time, the first to be deleted first."""
     rows = []
     for row in live.rows():

@@ -3,18 +3,15 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from jangar.controllers.resources import RUN_UID
+from jangar.operations.caller import Caller, RunRef
 from jangar.operations.refusals import ErrorKind, Refused
 from jangar.operations.run_reading import RUNS, is_cancel_requested, is_over, phase_of
-from kubekit.client.api_client import Obj, PatchKind
+from kubekit.client.api_client import Client, Obj, PatchKind
 from kubekit.client.builtin import PODS
 from kubekit.client.errors import Conflict, Forbidden, NotFound
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller, RunRef
-    from kubekit.client.api_client import Client
 
 POLL_INTERVAL: Final = 0.3
 
@@ -30,7 +27,7 @@ class RunChange:
     """A sentence without its subject: "is being cancelled"."""
 
 
-async def cancel_run(caller: "Caller", ref: "RunRef") -> RunChange:
+async def cancel_run(caller: Caller, ref: RunRef) -> RunChange:
     """Request that a run ends. This cannot be undone (CAN-1)."""
     run = await _current(caller, ref)
     if is_over(run):
@@ -45,19 +42,19 @@ async def cancel_run(caller: "Caller", ref: "RunRef") -> RunChange:
     )
 
 
-async def suspend_run(caller: "Caller", ref: "RunRef") -> RunChange:
+async def suspend_run(caller: Caller, ref: RunRef) -> RunChange:
     """Keep a run from starting further steps (DAG-15). Raises Refused if it has ended."""
     message = "is suspended: no further step starts; running steps continue"
     return await _set_suspend(caller, ref, suspend=True, message=message, no_change="is already suspended")
 
 
-async def resume_run(caller: "Caller", ref: "RunRef") -> RunChange:
+async def resume_run(caller: Caller, ref: RunRef) -> RunChange:
     """Let a suspended run start steps again. Raises Refused if it has ended."""
     return await _set_suspend(caller, ref, suspend=False, message="is resumed", no_change="is not suspended")
 
 
 async def _set_suspend(
-    caller: "Caller", ref: "RunRef", *, suspend: bool, message: str, no_change: str
+    caller: Caller, ref: RunRef, *, suspend: bool, message: str, no_change: str
 ) -> RunChange:
     run = await _current(caller, ref)
     if is_over(run):
@@ -70,13 +67,13 @@ async def _set_suspend(
     return RunChange(run=await _patch_spec(caller, run, suspend=suspend), changed=True, message=message)
 
 
-async def delete_run(caller: "Caller", ref: "RunRef") -> bool:
+async def delete_run(caller: Caller, ref: RunRef) -> bool:
     """Whether the run is deleted at once; otherwise its work is stopped first (GC-9)."""
     meta = (await _current(caller, ref))["metadata"]
     return await caller.client.delete(RUNS, meta["name"], meta["namespace"], uid=meta["uid"]) is None
 
 
-async def _current(caller: "Caller", ref: "RunRef") -> Obj:
+async def _current(caller: Caller, ref: RunRef) -> Obj:
     """The run as the API has it now, not a cache, because the decision is written."""
     run = await caller.client.get(RUNS, ref.name, ref.namespace)
     if ref.uid not in {None, run["metadata"]["uid"]}:
@@ -84,14 +81,14 @@ async def _current(caller: "Caller", ref: "RunRef") -> Obj:
     return run
 
 
-async def _patch_spec(caller: "Caller", run: Obj, **spec: Any) -> Obj:
+async def _patch_spec(caller: Caller, run: Obj, **spec: Any) -> Obj:
     """The uid in the patch protects a later run of the same name."""
     meta = run["metadata"]
     body = {"metadata": {"uid": meta["uid"]}, "spec": spec}
     return await caller.client.patch(RUNS, meta["name"], meta["namespace"], body, kind=PatchKind.MERGE)
 
 
-async def shorten_grace_period(caller: "Caller", run: Obj, *, grace: int, seconds: float) -> int:
+async def shorten_grace_period(caller: Caller, run: Obj, *, grace: int, seconds: float) -> int:
     """Give the pods of a cancelled run, and of the runs in it, less time between SIGTERM and SIGKILL.
 
     Returns the number of pods. Only pods that the controllers have already stopped are deleted again with the shorter
@@ -131,7 +128,7 @@ async def shorten_grace_period(caller: "Caller", run: Obj, *, grace: int, second
         ) from None
 
 
-async def _pods_of(client: "Client", run: Obj) -> list[Obj]:
+async def _pods_of(client: Client, run: Obj) -> list[Obj]:
     """The pods of the run and of the runs that its steps started."""
     namespace, uids, level = run["metadata"]["namespace"], [], [run["metadata"]["uid"]]
     while level:
@@ -145,7 +142,7 @@ def _run_selector(uids: list[str]) -> str:
     return f"{RUN_UID} in ({','.join(uids)})"
 
 
-async def _delete_pod(client: "Client", pod: Obj, grace: int) -> None:
+async def _delete_pod(client: Client, pod: Obj, grace: int) -> None:
     meta = pod["metadata"]
     try:
         await client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"], grace_seconds=grace)

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from jangar.api.phases import Phase
 from jangar.domain.times import parse_rfc3339, rfc3339
+from jangar.operations.caller import Caller
 from jangar.operations.run_documents import list_item
 from jangar.operations.run_reading import RUNS
 from jangar.store.errors import StoreError
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller
-    from kubekit.client.api_client import Obj
+from kubekit.client.api_client import Obj
 
 UID = re.compile(r"[-0-9A-Za-z]{1,64}")
 Row = Mapping[str, Any]
@@ -83,7 +81,7 @@ class PastRows(Protocol):
 
 
 async def list_runs(
-    caller: "Caller", wanted: RunFilter, *, namespace: str | None, labels: str = ""
+    caller: Caller, wanted: RunFilter, *, namespace: str | None, labels: str = ""
 ) -> "tuple[list[Obj], int]":
     """The matching run objects of the API, oldest first, and the number of runs before filtering."""
     runs = await caller.client.list(RUNS, namespace, labels=labels)

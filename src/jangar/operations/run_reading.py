@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -23,14 +23,12 @@ from jangar.domain.times import parse_rfc3339
 from jangar.domain.views.run_row import RunIdentity
 from jangar.domain.views.step_inputs import step_inputs
 from jangar.lint.conditions import compile_when
+from jangar.operations.caller import Caller, RunRef
 from jangar.operations.refusals import ErrorKind, Refused
 from kubekit.cache.cached_object import Cached
+from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import CONFIG_MAPS
 from kubekit.client.errors import NotFound
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller, RunRef
-    from kubekit.client.api_client import Client, Obj
 
 RUNS = resource_of(ORCHESTRATION_RUN)
 ORCHESTRATIONS = resource_of(ORCHESTRATION)
@@ -85,7 +83,7 @@ class RunSource:
     """
 
     def __init__(
-        self, client: "Client", live: LiveObjects | None = None, past: PastObjects | None = None
+        self, client: Client, live: LiveObjects | None = None, past: PastObjects | None = None
     ) -> None:
         self._client = client
         self._live = live
@@ -127,13 +125,13 @@ class RunSource:
         return read
 
 
-async def get_run(caller: "Caller", ref: "RunRef") -> ReadRun:
+async def get_run(caller: Caller, ref: RunRef) -> ReadRun:
     """A complete run. Raises NotFound."""
     return await caller.runs.read(ref.namespace, ref.name, ref.uid)
 
 
 async def explain_run_steps(
-    caller: "Caller", ref: "RunRef", step: str = ""
+    caller: Caller, ref: RunRef, step: str = ""
 ) -> tuple[ReadRun, Sequence[Explanation]]:
     """A run and the `explanations` of its steps."""
     read = await get_run(caller, ref)
@@ -199,7 +197,7 @@ def identity(obj: Mapping[str, Any]) -> RunIdentity:
     )
 
 
-async def read_object(client: "Client", obj: "Obj", definition: Definition | None = None) -> ReadRun:
+async def read_object(client: Client, obj: Obj, definition: Definition | None = None) -> ReadRun:
     """The run of an object. Pass a definition that was read before: it is pinned, so it is not read again."""
     status = obj.get("status") or {}
     record = run_record(status, await read_steps(client, Cached.of(obj), status))
@@ -234,7 +232,7 @@ def _validated(spec: Mapping[str, Any]) -> Definition | None:
     return definition if isinstance(definition, Definition) else None
 
 
-async def _pinned_definition(client: "Client", obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
+async def _pinned_definition(client: Client, obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
     meta, reference = obj["metadata"], (obj.get("status") or {}).get("snapshotRef") or {}
     if not reference.get("name"):
         return None
@@ -245,7 +243,7 @@ async def _pinned_definition(client: "Client", obj: Mapping[str, Any]) -> Mappin
     return recorded_snapshot(config_map, meta["uid"], reference)
 
 
-async def _current_definition(client: "Client", obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
+async def _current_definition(client: Client, obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The definition that the run would start with."""
     spec = obj.get("spec") or {}
     if spec.get("orchestration"):

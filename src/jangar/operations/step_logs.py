@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
@@ -18,14 +18,12 @@ from jangar.controllers.kept_logs import DROPPED, KeptLogs
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, RUN_UID, resource_of
 from jangar.domain.orchestration.explain import explain_step
 from jangar.domain.orchestration.state import StepState
+from jangar.operations.caller import Caller
 from jangar.operations.refusals import ErrorKind, Refused
 from jangar.operations.run_reading import ReadRun, RunSource, unknown_step
 from jangar.store.errors import StoreError
 from kubekit.client.builtin import PODS
 from kubekit.client.errors import ApiError, BadRequest, NotFound, ServerFailure
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller
 
 RETRY_DELAY: Final = 0.3
 STREAM_IDLE_TIMEOUT: Final = 3600.0
@@ -167,7 +165,7 @@ def _unknown_step(run: str, step: str, names: Sequence[str]) -> Refused:
 class StepLogs:
     """Reads logs as one caller. With `batch` the pods of a run are listed once, for reading many steps."""
 
-    def __init__(self, caller: "Caller", *, batch: bool = False) -> None:
+    def __init__(self, caller: Caller, *, batch: bool = False) -> None:
         self._caller = caller
         self._pods: dict[str, Mapping[str, _Pod]] | None = {} if batch else None
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -12,6 +12,7 @@ from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.orchestration.parameters import resolve_parameters
+from jangar.operations.caller import Caller, RunRef
 from jangar.operations.idempotency import DELIVERY_ID, Created, create_once, label_of_key, name_of_key
 from jangar.operations.refusals import ErrorKind, Refused
 from jangar.operations.run_reading import (
@@ -25,9 +26,6 @@ from jangar.operations.run_reading import (
 )
 from kubekit.client.api_client import Obj
 from kubekit.client.errors import AlreadyExists, NotFound
-
-if TYPE_CHECKING:
-    from jangar.operations.caller import Caller, RunRef
 
 REPEATED_FIELDS: Final = (
     "orchestrationRef",
@@ -70,7 +68,7 @@ class NameTaken(Refused):
         self.existing = existing
 
 
-async def submit_run(caller: "Caller", submission: RunSubmission) -> Created:
+async def submit_run(caller: Caller, submission: RunSubmission) -> Created:
     """Create a run, at most once per idempotency key. Raises Refused and the API's errors."""
     if (submission.orchestration is None) == (submission.definition is None):
         raise Refused(
@@ -90,7 +88,7 @@ async def submit_run(caller: "Caller", submission: RunSubmission) -> Created:
     )
 
 
-async def submit_manifest(caller: "Caller", run: Obj) -> Obj:
+async def submit_manifest(caller: Caller, run: Obj) -> Obj:
     """Create the run in a manifest. Raises NameTaken if a run of its name exists."""
     try:
         return await caller.client.create(RUNS, with_creator(run, caller.name))
@@ -103,7 +101,7 @@ async def submit_manifest(caller: "Caller", run: Obj) -> Obj:
 
 
 async def retry_run(
-    caller: "Caller", ref: "RunRef", *, from_step: str | None = None, name: str | None = None
+    caller: Caller, ref: RunRef, *, from_step: str | None = None, name: str | None = None
 ) -> Obj:
     """Create a run that repeats an ended one and keeps its succeeded steps. Raises Refused."""
     read = await get_run(caller, ref)
@@ -117,8 +115,8 @@ async def retry_run(
 
 
 async def resubmit_run(
-    caller: "Caller",
-    ref: "RunRef",
+    caller: Caller,
+    ref: RunRef,
     *,
     name: str | None = None,
     parameters: Mapping[str, str] | None = None,
@@ -221,7 +219,7 @@ def _run_object(meta: Obj, labels: Mapping[str, str], spec: Obj) -> Obj:
     return {"apiVersion": RUNS.api_version, "kind": RUNS.kind, "metadata": meta, "spec": spec}
 
 
-async def _check_parameters(caller: "Caller", submission: RunSubmission) -> None:
+async def _check_parameters(caller: Caller, submission: RunSubmission) -> None:
     definition = submission.definition
     if submission.orchestration is not None:
         try:

@@ -3,23 +3,21 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from jangar.operations.refusals import ErrorKind, Refused
+from kubekit.client.api_client import Client, Obj
 from kubekit.client.errors import Expired, is_transient
-
-if TYPE_CHECKING:
-    from kubekit.client.api_client import Client, Obj
-    from kubekit.client.resource import Resource
-    from kubekit.client.watch import WatchKind
+from kubekit.client.resource import Resource
+from kubekit.client.watch import WatchKind
 
 WATCH_TIMEOUT: Final = 300.0
 RETRY_DELAY: Final = 0.5
 
 
 async def changes(
-    client: "Client",
-    resource: "Resource",
+    client: Client,
+    resource: Resource,
     namespace: str | None,
     *,
     name: str = "",
@@ -60,16 +58,16 @@ async def changes(
 
 
 async def _list(
-    client: "Client", resource: "Resource", namespace: str | None, labels: str, fields: str
+    client: Client, resource: Resource, namespace: str | None, labels: str, fields: str
 ) -> "tuple[str, dict[str, Obj]]":
-    version, current = "", dict[str, "Obj"]()
+    version, current = "", dict[str, Obj]()
     async for page in client.pages(resource, namespace, labels=labels, fields=fields):
         version = page.resource_version
         current |= {item["metadata"]["uid"]: item for item in page.items}
     return version, current
 
 
-def _record(seen: "dict[str, Obj]", kind: "WatchKind", obj: "Obj") -> None:
+def _record(seen: "dict[str, Obj]", kind: WatchKind, obj: Obj) -> None:
     if kind == "DELETED":
         seen.pop(obj["metadata"]["uid"], None)
     else:
@@ -77,14 +75,14 @@ def _record(seen: "dict[str, Obj]", kind: "WatchKind", obj: "Obj") -> None:
 
 
 async def wait_until(
-    client: "Client",
-    resource: "Resource",
-    obj: "Obj",
+    client: Client,
+    resource: Resource,
+    obj: Obj,
     condition: "Callable[[Obj], bool]",
     *,
     seconds: float | None,
     waiting_for: str,
-) -> "Obj | None":
+) -> Obj | None:
     """The object once the condition holds; None if it is deleted first. Raises Refused when the time is over."""
     meta = obj["metadata"]
     object_changes = changes(client, resource, meta.get("namespace"), name=meta["name"], known=[obj])
@@ -103,5 +101,5 @@ async def wait_until(
     return None
 
 
-def _version(obj: "Obj") -> str:
+def _version(obj: Obj) -> str:
     return str(obj["metadata"]["resourceVersion"])

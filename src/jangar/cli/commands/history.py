@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.output.form import TABLE, Form, FormOption, Shape
+from jangar.cli.output.form import TABLE, Form, FormOption, Shape, object_lines
 from jangar.cli.output.spans import parse_span
+from jangar.cli.output.table import table
 from jangar.cli.target import AllNamespacesOption, DataDirOption, NamespaceOption
 from jangar.cli.terminal import columns, has_color, write_error, write_lines
 
@@ -75,7 +76,6 @@ def history_command(  # noqa: PLR0913, PLR0917 - options
 
     For one run, show everything that the history stores.
     """
-    from jangar.cli.output.form import object_lines  # noqa: PLC0415 - heavy
     from jangar.cli.stored_run import (  # noqa: PLC0415
         stored_row_document,
         stored_run_document,
@@ -171,7 +171,6 @@ def _query_history(address: "DatabaseAddress", work: "Callable[[History], Awaita
 
 
 def _show(runs: "list[RunRow]", output: Form, *, spread: bool) -> None:
-    from jangar.cli.output.table import table  # noqa: PLC0415 - not needed for --help
     from jangar.cli.stored_run import HEADS, OPTIONAL, WIDE_HEADS, stored_row_cells  # noqa: PLC0415
 
     if not runs:

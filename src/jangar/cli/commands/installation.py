@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar import __version__
+from jangar.cli.api_session import Session, call_api
 from jangar.cli.exit_codes import ExitCode
+from jangar.cli.json_text import json_text
 from jangar.cli.target import Target, local_data_directory, with_api_options
 from jangar.cli.terminal import TextOrJson, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.api_session import Session
     from jangar.cli.doctor.facts import Facts
 
 VERSION_EPILOG = """\b
@@ -50,7 +51,6 @@ def version_command(
     import platform  # noqa: PLC0415 - not needed for --help
 
     from jangar.api.kind import VERSION  # noqa: PLC0415
-    from jangar.cli.json_text import json_text  # noqa: PLC0415
 
     versions = {"jangar": __version__, "python": platform.python_version(), "apiVersion": VERSION}
     if output is TextOrJson.JSON:
@@ -70,11 +70,9 @@ def doctor_command(
     Checks CRDs, versions, controllers, stuck deletions and orphaned work. Changes nothing. If you may read only one
     namespace, checks that namespace.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
     from jangar.cli.doctor.checks import examined  # noqa: PLC0415
     from jangar.cli.doctor.examination import examine  # noqa: PLC0415
     from jangar.cli.doctor.report import document, lines, unreachable_document  # noqa: PLC0415
-    from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
 
     async def work(session: "Session") -> "Facts":

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jangar.cli.api_session import Session, call_api
 from jangar.cli.exit_codes import ExitCode
+from jangar.cli.json_text import json_text
 from jangar.cli.target import DataDirOption, Target
 from jangar.cli.terminal import TextOrJson, write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.api_session import Session
     from jangar.processes.data_directory import DataDirectory
     from jangar.processes.laptop_instance import Instance
     from jangar.processes.laptop_work import Stopped
@@ -242,7 +243,6 @@ def _stop_work(
     directory: "DataDirectory", instance: "Instance", stop_work: bool, timeout: float
 ) -> tuple[bool, int]:
     """Stop work if requested. Returns whether some work did not end, and the number of running pods."""
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
     from jangar.cli.laptop.sentences import stopped_lines  # noqa: PLC0415
     from jangar.processes import laptop_work  # noqa: PLC0415
 
@@ -275,8 +275,6 @@ def status_command(
     output: Annotated[TextOrJson, typer.Option("--output", "-o", help="Output format.")] = TextOrJson.TEXT,
 ) -> None:
     """Show whether the local control plane is up, its addresses, and the health of its components."""
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.cli.laptop.sentences import not_up  # noqa: PLC0415
     from jangar.cli.laptop.state import asked, document, lines  # noqa: PLC0415
     from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jangar.cli.api_session import Session, call_api
 from jangar.cli.completions import complete_phases, complete_runs
-from jangar.cli.output.form import TABLE, Form, FormOption, Shape
+from jangar.cli.output.form import TABLE, Form, FormOption, Shape, object_lines
 from jangar.cli.output.spans import parse_span
+from jangar.cli.output.table import cleaned, fit, table
 from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, with_api_options
 from jangar.cli.terminal import columns, has_color, write_error, write_lines
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jangar.api.phases import Phase
-    from jangar.cli.api_session import Session
     from jangar.operations.retention import RunRetention
     from jangar.operations.run_list import RunFilter
     from kubekit.client.api_client import Obj
@@ -84,8 +85,6 @@ def list_command(
     Nested runs are omitted unless you pass --children. On a terminal, long values are shortened to fit; -o wide
     shows them in full.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.operations.run_list import RunFilter, list_runs  # noqa: PLC0415
 
     wanted = RunFilter(
@@ -122,7 +121,6 @@ def _phase(text: str) -> "Phase":
 
 
 def _show(runs: "list[Obj]", output: Form, now: datetime, *, spread: bool) -> None:
-    from jangar.cli.output.table import table  # noqa: PLC0415 - not needed for --help
     from jangar.cli.table_rows import RUN_OPTIONAL, run_cells, run_heads  # noqa: PLC0415
 
     wide = output.shape is Shape.WIDE
@@ -140,7 +138,6 @@ async def _follow(
     session: "Session", namespace: str | None, labels: str, wanted: "RunFilter", output: Form
 ) -> None:
     """Print a line for each change until Ctrl-C. The column widths do not change."""
-    from jangar.cli.output.table import cleaned, fit  # noqa: PLC0415 - heavy
     from jangar.cli.table_rows import RUN_OPTIONAL, RUN_TYPICAL, run_cells, run_heads  # noqa: PLC0415
     from jangar.operations.run_documents import list_item  # noqa: PLC0415
     from jangar.operations.run_reading import RUNS  # noqa: PLC0415
@@ -187,9 +184,6 @@ def retention_command(
 
     Names the setting or field that determines each time.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.output.form import object_lines  # noqa: PLC0415
-    from jangar.cli.output.table import table  # noqa: PLC0415
     from jangar.operations.retention import get_retention  # noqa: PLC0415
 
     async def work(session: "Session") -> "RunRetention":

@@ -1,13 +1,13 @@
 """`jangar lint` and `jangar graph`: check manifests, and draw the DAGs in them."""
 
 import sys
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
 from jangar.cli.exit_codes import ExitCode
+from jangar.cli.json_text import json_text
 from jangar.cli.terminal import (
     TextOrJson,
     columns,
@@ -19,6 +19,8 @@ from jangar.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jangar.cli.drawing.dag import Dag
     from jangar.lint.objects import CheckedObject
     from jangar.lint.report import Report
@@ -66,7 +68,6 @@ def lint_command(
     line and a fix. Needs no cluster.
     Skips objects of other API groups.
     """
-    from jangar.cli.json_text import json_text  # noqa: PLC0415 - heavy
     from jangar.cli.manifests import finding_lines, read_files, report_json, summary  # noqa: PLC0415
     from jangar.lint.report import lint  # noqa: PLC0415
 
@@ -164,7 +165,6 @@ def _dag(checked: "CheckedObject") -> "Dag":
 
 def _draw(dags: "Sequence[Dag]", output: GraphFormat) -> None:
     from jangar.cli.drawing import exports  # noqa: PLC0415 - heavy
-    from jangar.cli.json_text import json_text  # noqa: PLC0415
 
     match output:
         case GraphFormat.TEXT:

@@ -1,14 +1,18 @@
 """`jangar get`, `apply`, `delete`, `crds` and `release-finalizers`: objects of any kind, and the CRDs."""
 
 import sys
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
+from jangar.cli.api_session import Session, call_api
 from jangar.cli.completions import complete_kinds, complete_names
-from jangar.cli.output.form import TABLE, Form, FormOption, Shape
+from jangar.cli.json_text import json_text
+from jangar.cli.output.form import TABLE, Form, FormOption, Shape, object_lines, object_name
+from jangar.cli.output.table import table
 from jangar.cli.target import (
     AllNamespacesOption,
     ContextOption,
@@ -22,7 +26,6 @@ from jangar.cli.target import (
 from jangar.cli.terminal import columns, has_color, write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.api_session import Session
     from kubekit.client.api_client import Obj
     from kubekit.client.resource import Resource
 
@@ -110,8 +113,6 @@ def get_command(
     target: Target,
 ) -> None:
     """Show objects of a kind."""
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.operations.objects import get_objects, resource_named  # noqa: PLC0415
 
     async def work(session: "Session") -> "tuple[Resource, list[Obj], str | None]":
@@ -132,9 +133,7 @@ def get_command(
 
 
 def _show(resource: "Resource", objects: "list[Obj]", output: Form, *, spread: bool) -> None:
-    from datetime import UTC, datetime  # noqa: PLC0415 - not needed for --help
 
-    from jangar.cli.output.table import table  # noqa: PLC0415
     from jangar.cli.table_rows import object_rows  # noqa: PLC0415
 
     wide = output.shape is Shape.WIDE
@@ -160,9 +159,7 @@ def apply_command(
     All manifests are checked first, as jangar lint does: if one has a problem, nothing is sent. Uses server-side apply,
     like kubectl apply --server-side.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
-    from jangar.cli.output.form import object_name  # noqa: PLC0415
     from jangar.operations.objects import apply_object  # noqa: PLC0415
 
     async def work(session: "Session") -> None:
@@ -199,8 +196,6 @@ def delete_command(
     target: Target,
 ) -> None:
     """Delete objects. A live run is cancelled first and deleted once its work has stopped."""
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.output.form import object_name  # noqa: PLC0415
     from jangar.operations.objects import delete_object  # noqa: PLC0415
     from jangar.operations.watching import wait_until  # noqa: PLC0415
 
@@ -260,7 +255,6 @@ def crds_command(
     if action is CrdAction.INSTALL:
         _install_crds(Target(kubeconfig=kubeconfig, context=context))
         return
-    from jangar.cli.json_text import json_text  # noqa: PLC0415 - heavy
     from jangar.cli.yaml_text import yaml_text  # noqa: PLC0415
     from jangar.crdgen.crd import crds  # noqa: PLC0415
 
@@ -278,8 +272,6 @@ def crds_command(
 
 def _install_crds(target: Target) -> None:
     """Apply each CRD, taking over fields from other managers, including Helm, and wait until each is served."""
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.output.form import object_name  # noqa: PLC0415
     from jangar.crdgen.crd import crds  # noqa: PLC0415
     from jangar.operations.objects import apply_object  # noqa: PLC0415
     from jangar.operations.watching import wait_until  # noqa: PLC0415
@@ -325,7 +317,6 @@ def release_finalizers_command(
     Covers runs, their children, Jobs and pods, including namespaces that no controller watches. Other finalizers
     are kept.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
     from jangar.operations.objects import release_finalizers  # noqa: PLC0415
 
     async def work(session: "Session") -> tuple[int, int]:

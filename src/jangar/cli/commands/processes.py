@@ -2,21 +2,22 @@
 
 import os
 import sys
-from collections.abc import Callable
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jangar.cli.output.form import TABLE, Form, FormOption, Shape
+from jangar.cli.api_session import Session, call_api
+from jangar.cli.output.form import TABLE, Form, FormOption, Shape, object_lines, object_name
+from jangar.cli.output.table import table
 from jangar.cli.target import Target
 from jangar.cli.terminal import columns, write_error, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
-    from jangar.cli.api_session import Session
     from kubekit.client.api_client import Obj
 
 APISERVER_EPILOG = """\b
@@ -173,11 +174,7 @@ def controllers_command(
 
 
 def _list_controllers(target: Target, namespaces: str, output: Form) -> None:
-    from datetime import UTC, datetime  # noqa: PLC0415 - not needed for --help
 
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.output.form import object_lines, object_name  # noqa: PLC0415
-    from jangar.cli.output.table import table  # noqa: PLC0415
     from jangar.cli.table_rows import (  # noqa: PLC0415
         MEMBER_HEADS,
         WIDE_MEMBER_HEADS,

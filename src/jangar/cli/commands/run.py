@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jangar.cli.api_session import Failure, Session, call_api, report_errors
 from jangar.cli.completions import complete_runs
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.output.form import object_name
+from jangar.cli.parameters import parse_parameters
 from jangar.cli.target import Target, options_of, with_api_options
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.api_session import Session
-    from jangar.cli.exit_codes import ExitCode
     from jangar.cli.manifests import Start
     from kubekit.client.api_client import Obj
 
@@ -93,10 +95,8 @@ def run_command(
     checked first, as jangar lint does: if one has a problem, nothing is sent. If no API is configured on this machine,
     the command first runs jangar up --detach. That control plane stays up; jangar down stops it.
     """
-    from jangar.cli.api_session import call_api, report_errors  # noqa: PLC0415 - heavy
     from jangar.cli.laptop.auto_start import start_if_needed  # noqa: PLC0415
     from jangar.cli.manifests import RunOptions, read_objects, start_of  # noqa: PLC0415
-    from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
 
     with report_errors("run", target):
         wanted = RunOptions(
@@ -117,9 +117,7 @@ def run_command(
 async def _run(
     session: "Session", start: "Start", target: Target, *, is_named: bool, watch: bool, seconds: float | None
 ) -> "ExitCode":
-    from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415 - heavy
     from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
-    from jangar.cli.output.form import object_name  # noqa: PLC0415
     from jangar.operations.objects import apply_object  # noqa: PLC0415
 
     applied = [await apply_object(session.caller, obj, force=False) for obj in start.others]
@@ -136,7 +134,6 @@ async def _run(
 
 async def _create(session: "Session", run: "Obj", *, is_named: bool) -> "Obj":
     """The run. If an ended run has its name, the new one gets a generated name."""
-    from jangar.cli.api_session import Failure  # noqa: PLC0415 - heavy
     from jangar.cli.manifests import with_generated_name  # noqa: PLC0415
     from jangar.operations.run_reading import is_over, phase_of  # noqa: PLC0415
     from jangar.operations.submit import NameTaken, submit_manifest  # noqa: PLC0415
@@ -168,7 +165,6 @@ def watch_command(
 
     Shows each step with its phase, duration, attempt, reason and last log line.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
     from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
     from jangar.operations.run_reading import RUNS  # noqa: PLC0415
 

@@ -1,18 +1,21 @@
 """`jangar cancel`, `suspend`, `resume`, `retry` and `resubmit`: change or repeat a run."""
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jangar.cli.api_session import Session, call_api, report_errors
 from jangar.cli.commands.run import ParametersOption, RunArgument, TimeoutOption
 from jangar.cli.completions import complete_steps
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.parameters import parse_parameters
 from jangar.cli.target import Target, with_api_options
 from jangar.cli.terminal import write_lines
 from jangar.cli.wording import counted
 
 if TYPE_CHECKING:
-    from jangar.cli.api_session import Session
+    from collections.abc import Awaitable, Callable
+
     from jangar.operations.run_control import RunChange
     from kubekit.client.api_client import Obj
 
@@ -94,7 +97,6 @@ def cancel_command(
     With --grace the command waits until the controllers stop the run's pods, then shortens their grace period.
     This requires permission to delete pods.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
     from jangar.operations.run_control import cancel_run, shorten_grace_period  # noqa: PLC0415
     from jangar.operations.run_reading import RUNS, is_over, phase_of  # noqa: PLC0415
     from jangar.operations.watching import wait_until  # noqa: PLC0415
@@ -153,7 +155,6 @@ def resume_command(
 def _change(
     command: str, target: Target, run: str, operation: "Callable[..., Awaitable[RunChange]]"
 ) -> "RunChange":
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> "RunChange":
         return await operation(session.caller, session.run(run))
@@ -206,8 +207,6 @@ def resubmit_command(
     Creates a new run of the current definition.
     Each -p replaces one parameter of the old run.
     """
-    from jangar.cli.api_session import report_errors  # noqa: PLC0415 - heavy
-    from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
     from jangar.operations.submit import resubmit_run  # noqa: PLC0415
 
     with report_errors("resubmit", target):
@@ -229,8 +228,6 @@ def _repeat(
     seconds: float | None,
 ) -> None:
     """Create the new run, follow it if requested, and exit."""
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
     from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
 
     async def work(session: "Session") -> ExitCode:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jangar.cli.api_session import Failure, Session, call_api
 from jangar.cli.commands.run import RunArgument
 from jangar.cli.completions import complete_runs, complete_step_paths, complete_steps
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.output.form import TABLE, FormOption, Shape
+from jangar.cli.json_text import json_text
+from jangar.cli.output.form import TABLE, FormOption, Shape, object_lines
 from jangar.cli.target import Target, with_api_options
 from jangar.cli.terminal import TextOrJson, columns, has_color, write_error, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jangar.cli.api_session import Session
     from jangar.domain.orchestration.explain import Explanation
     from jangar.operations.run_reading import ReadRun
     from kubekit.client.api_client import Obj
@@ -66,8 +67,6 @@ def describe_command(
     Shows steps with inputs and outputs, the last log lines of failed steps, conditions and events.
     Long values are truncated with their length; -o json and -o yaml show them in full.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.cli.run_description import (  # noqa: PLC0415
         description_document,
         description_lines,
@@ -110,8 +109,6 @@ def explain_command(
 
     Also shows the inputs and outputs of the steps.
     """
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
-    from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.cli.run_description import explanation_document, explanation_lines  # noqa: PLC0415
     from jangar.operations.run_reading import explain_run_steps  # noqa: PLC0415
 
@@ -165,7 +162,6 @@ def logs_command(
         return
     if follow and (attempt is not None or tail is not None):
         raise typer.BadParameter("cannot be combined with --tail or --attempt", param_hint="-f")
-    from jangar.cli.api_session import call_api  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> ExitCode:
         if follow:
@@ -178,7 +174,6 @@ def logs_command(
 async def _show_logs(
     session: "Session", target: Target, run: str, step: str, attempt: int | None, tail: int | None
 ) -> ExitCode:
-    from jangar.cli.api_session import Failure  # noqa: PLC0415 - heavy
     from jangar.cli.following.run_watcher import RunReader  # noqa: PLC0415
     from jangar.cli.following.show import tails_of  # noqa: PLC0415
     from jangar.operations.run_reading import RUNS  # noqa: PLC0415
