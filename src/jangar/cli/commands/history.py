@@ -13,7 +13,7 @@ from jangar.cli.output.form import TABLE, Form, FormOption, Shape, object_lines
 from jangar.cli.output.spans import parse_span
 from jangar.cli.output.table import table
 from jangar.cli.target import AllNamespacesOption, DataDirOption, NamespaceOption
-from jangar.cli.terminal import columns, has_color, write_error, write_lines
+from jangar.cli.terminal import columns, has_color, match_word, write_error, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jangar.store.urls import DatabaseAddress
 
 T = TypeVar("T")
+KINDS = ("AgentRun", "OrchestrationRun", "ToolRun")
 
 EPILOG = """\b
 Examples:
@@ -119,19 +120,12 @@ def _query(
 
     return Query(
         namespace=namespace,
-        phases=tuple(_one_of(item, [str(phase) for phase in TERMINAL], "--phase") for item in phases),
-        kinds=tuple(_one_of(kind, ["OrchestrationRun", "AgentRun", "ToolRun"], "--kind") for kind in kinds),
+        phases=tuple(match_word(phase, sorted(map(str, TERMINAL)), "--phase") for phase in phases),
+        kinds=tuple(match_word(kind, KINDS, "--kind") for kind in kinds),
         finished_after=datetime.now(UTC) - since if since else None,
         roots_only=not children,
         limit=limit,
     )
-
-
-def _one_of(text: str, words: list[str], option: str) -> str:
-    match = next((word for word in words if word.lower() == text.lower()), None)
-    if match is None:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(sorted(words))}", param_hint=option)
-    return match
 
 
 def _address(data_dir: Path | None, variable: str) -> "DatabaseAddress":

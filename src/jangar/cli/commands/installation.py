@@ -75,7 +75,7 @@ def doctor_command(
     from jangar.cli.doctor.report import document, lines, unreachable_document  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
 
-    async def work(session: "Session") -> "Facts":
+    async def work(session: Session) -> "Facts":
         directory = local_data_directory(target)
         return await examine(session, instance_of(directory) if directory else None)
 

@@ -249,7 +249,7 @@ def _stop_work(
     if not instance.is_ready:
         return False, 0
 
-    async def work(session: "Session") -> "tuple[Stopped | None, int]":
+    async def work(session: Session) -> "tuple[Stopped | None, int]":
         stopped = await laptop_work.stop_work(session.client, seconds=timeout) if stop_work else None
         return stopped, len(await laptop_work.live_pods(session.client))
 

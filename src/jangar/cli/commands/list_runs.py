@@ -12,12 +12,11 @@ from jangar.cli.output.form import TABLE, Form, FormOption, Shape, object_lines
 from jangar.cli.output.spans import parse_span
 from jangar.cli.output.table import cleaned, fit, table
 from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, with_api_options
-from jangar.cli.terminal import columns, has_color, write_error, write_lines
+from jangar.cli.terminal import columns, has_color, match_word, write_error, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jangar.api.phases import Phase
     from jangar.operations.retention import RunRetention
     from jangar.operations.run_list import RunFilter
     from kubekit.client.api_client import Obj
@@ -85,17 +84,18 @@ def list_command(
     Nested runs are omitted unless you pass --children. On a terminal, long values are shortened to fit; -o wide
     shows them in full.
     """
+    from jangar.api.phases import Phase  # noqa: PLC0415 - heavy
     from jangar.operations.run_list import RunFilter, list_runs  # noqa: PLC0415
 
     wanted = RunFilter(
-        phases=frozenset(_phase(phase) for phase in phases or ()),
+        phases=frozenset(Phase(match_word(phase, Phase, "--phase")) for phase in phases or ()),
         since=None if since is None else datetime.now(UTC) - since,
         nested=children,
     )
     if watch and not output.is_table:
         raise typer.BadParameter("--watch supports only table output", param_hint="--output")
 
-    async def work(session: "Session") -> "tuple[list[Obj], int, str | None]":
+    async def work(session: Session) -> "tuple[list[Obj], int, str | None]":
         namespace = None if all_namespaces else session.namespace
         if watch:
             await _follow(session, namespace, labels, wanted, output)
@@ -109,15 +109,6 @@ def list_command(
     else:
         others = f" match ({count} others exist)" if count else ""
         write_error(f"no runs in {namespace or 'any namespace'}{others}")
-
-
-def _phase(text: str) -> "Phase":
-    from jangar.api.phases import Phase  # noqa: PLC0415 - not needed for --help
-
-    phase = next((phase for phase in Phase if phase.lower() == text.lower()), None)
-    if phase is None:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(Phase)}", param_hint="--phase")
-    return phase
 
 
 def _show(runs: "list[Obj]", output: Form, now: datetime, *, spread: bool) -> None:
@@ -135,7 +126,7 @@ def _width(output: Form) -> int | None:
 
 
 async def _follow(
-    session: "Session", namespace: str | None, labels: str, wanted: "RunFilter", output: Form
+    session: Session, namespace: str | None, labels: str, wanted: "RunFilter", output: Form
 ) -> None:
     """Print a line for each change until Ctrl-C. The column widths do not change."""
     from jangar.cli.table_rows import RUN_OPTIONAL, RUN_TYPICAL, run_cells, run_heads  # noqa: PLC0415
@@ -186,7 +177,7 @@ def retention_command(
     """
     from jangar.operations.retention import get_retention  # noqa: PLC0415
 
-    async def work(session: "Session") -> "RunRetention":
+    async def work(session: Session) -> "RunRetention":
         namespace = None if all_namespaces and not run else session.namespace
         return await get_retention(session.caller, namespace, run)
 

@@ -115,7 +115,7 @@ def get_command(
     """Show objects of a kind."""
     from jangar.operations.objects import get_objects, resource_named  # noqa: PLC0415
 
-    async def work(session: "Session") -> "tuple[Resource, list[Obj], str | None]":
+    async def work(session: Session) -> "tuple[Resource, list[Obj], str | None]":
         resource = await resource_named(session.caller, kind)
         namespace = None if all_namespaces or not resource.namespaced else session.namespace
         objects = await get_objects(session.caller, resource, namespace, names or (), labels=labels)
@@ -162,7 +162,7 @@ def apply_command(
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
     from jangar.operations.objects import apply_object  # noqa: PLC0415
 
-    async def work(session: "Session") -> None:
+    async def work(session: Session) -> None:
         for obj in read_objects(files, checked=not no_lint):
             applied = await apply_object(session.caller, obj, force=force)
             write_lines([f"{object_name(applied.obj)} {applied.result}"])
@@ -202,7 +202,7 @@ def delete_command(
     if bool(files) == bool(kind) or bool(kind) != bool(names):
         raise typer.BadParameter("pass either -f FILE, or KIND and NAME", param_hint="KIND NAME")
 
-    async def work(session: "Session") -> None:
+    async def work(session: Session) -> None:
         found = await _objects_to_delete(session, files or [], kind, names or [])
         for resource, obj in found:
             await delete_object(session.caller, resource, obj)
@@ -218,7 +218,7 @@ def delete_command(
 
 
 async def _objects_to_delete(
-    session: "Session", files: list[str], kind: str, names: list[str]
+    session: Session, files: list[str], kind: str, names: list[str]
 ) -> "list[tuple[Resource, Obj]]":
     """The named objects, all of which must exist, or those objects in the manifests that exist."""
     from jangar.cli.manifests import read_objects  # noqa: PLC0415 - heavy
@@ -277,7 +277,7 @@ def _install_crds(target: Target) -> None:
     from jangar.operations.watching import wait_until  # noqa: PLC0415
     from jangar.processes.laptop_kinds import DEFINITIONS  # noqa: PLC0415
 
-    async def work(session: "Session") -> None:
+    async def work(session: Session) -> None:
         for definition in crds():
             applied = await apply_object(session.caller, definition, force=True)
             write_lines([f"{object_name(applied.obj)} {applied.result}"])
@@ -319,7 +319,7 @@ def release_finalizers_command(
     """
     from jangar.operations.objects import release_finalizers  # noqa: PLC0415
 
-    async def work(session: "Session") -> tuple[int, int]:
+    async def work(session: Session) -> tuple[int, int]:
         namespace = None if all_namespaces else session.namespace
         count = failed = 0
         async for item in release_finalizers(session.caller, namespace, dry_run=dry_run):

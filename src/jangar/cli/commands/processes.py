@@ -184,7 +184,7 @@ def _list_controllers(target: Target, namespaces: str, output: Form) -> None:
     from jangar.operations.cluster_status import list_controllers, shard_sets  # noqa: PLC0415
     from kubekit.client.builtin import LEASES  # noqa: PLC0415
 
-    async def work(session: "Session") -> "tuple[list[Obj], str]":
+    async def work(session: Session) -> "tuple[list[Obj], str]":
         if namespaces == "*":
             return await list_controllers(session.client, None), "any namespace"
         names = namespaces.split(",") if namespaces else [session.namespace]

@@ -108,14 +108,14 @@ def run_command(
         option = f" --data-dir {target.data_dir}" if target.data_dir else ""
         write_error(f"no API was running: started jangar {started.version}; jangar down{option} stops it")
 
-    async def work(session: "Session") -> "ExitCode":
+    async def work(session: Session) -> "ExitCode":
         return await _run(session, start, target, is_named=bool(name), watch=watch, seconds=timeout)
 
     raise typer.Exit(call_api("run", target, work))
 
 
 async def _run(
-    session: "Session", start: "Start", target: Target, *, is_named: bool, watch: bool, seconds: float | None
+    session: Session, start: "Start", target: Target, *, is_named: bool, watch: bool, seconds: float | None
 ) -> "ExitCode":
     from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
     from jangar.operations.objects import apply_object  # noqa: PLC0415
@@ -132,7 +132,7 @@ async def _run(
     return await follow_to_end(session, run, target, seconds=seconds)
 
 
-async def _create(session: "Session", run: "Obj", *, is_named: bool) -> "Obj":
+async def _create(session: Session, run: "Obj", *, is_named: bool) -> "Obj":
     """The run. If an ended run has its name, the new one gets a generated name."""
     from jangar.cli.manifests import with_generated_name  # noqa: PLC0415
     from jangar.operations.run_reading import is_over, phase_of  # noqa: PLC0415
@@ -168,7 +168,7 @@ def watch_command(
     from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
     from jangar.operations.run_reading import RUNS  # noqa: PLC0415
 
-    async def work(session: "Session") -> "ExitCode":
+    async def work(session: Session) -> "ExitCode":
         obj = await session.client.get(RUNS, run, session.namespace)
         return await follow_to_end(session, obj, target, seconds=timeout)
 

@@ -101,7 +101,7 @@ def cancel_command(
     from jangar.operations.run_reading import RUNS, is_over, phase_of  # noqa: PLC0415
     from jangar.operations.watching import wait_until  # noqa: PLC0415
 
-    async def work(session: "Session") -> list[str]:
+    async def work(session: Session) -> list[str]:
         change = await cancel_run(session.caller, session.run(run))
         if is_over(change.run):
             return [f"{run} {change.message}"]
@@ -156,7 +156,7 @@ def _change(
     command: str, target: Target, run: str, operation: "Callable[..., Awaitable[RunChange]]"
 ) -> "RunChange":
 
-    async def work(session: "Session") -> "RunChange":
+    async def work(session: Session) -> "RunChange":
         return await operation(session.caller, session.run(run))
 
     return call_api(command, target, work)
@@ -186,7 +186,7 @@ def retry_command(
     """
     from jangar.operations.submit import retry_run  # noqa: PLC0415 - heavy
 
-    async def create(session: "Session") -> "Obj":
+    async def create(session: Session) -> "Obj":
         return await retry_run(session.caller, session.run(run), from_step=from_step, name=name)
 
     _repeat("retry", target, create, f"retries {run}", watch=watch, seconds=timeout)
@@ -212,7 +212,7 @@ def resubmit_command(
     with report_errors("resubmit", target):
         overrides = parse_parameters(parameters or [])
 
-    async def create(session: "Session") -> "Obj":
+    async def create(session: Session) -> "Obj":
         return await resubmit_run(session.caller, session.run(run), name=name, overrides=overrides)
 
     _repeat("resubmit", target, create, f"resubmits {run}", watch=watch, seconds=timeout)
@@ -230,7 +230,7 @@ def _repeat(
     """Create the new run, follow it if requested, and exit."""
     from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
 
-    async def work(session: "Session") -> ExitCode:
+    async def work(session: Session) -> ExitCode:
         created = await create(session)
         write_lines([f"{created['metadata']['name']} {message}"])
         return await follow_to_end(session, created, target, seconds=seconds) if watch else ExitCode.OK

@@ -2,14 +2,13 @@
 
 import os
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jangar.cli.api_session import Failure, Session, call_api
+from jangar.cli.api_session import Session, call_api
 from jangar.cli.commands.run import RunArgument
 from jangar.cli.completions import complete_runs, complete_step_paths, complete_steps
 from jangar.cli.exit_codes import ExitCode
@@ -75,7 +74,7 @@ def describe_command(
     from jangar.operations.objects import list_events  # noqa: PLC0415
     from jangar.operations.run_reading import get_run  # noqa: PLC0415
 
-    async def work(session: "Session") -> "tuple[ReadRun, list[Obj], dict[str, list[str]]]":
+    async def work(session: Session) -> "tuple[ReadRun, list[Obj], dict[str, list[str]]]":
         read = await get_run(session.caller, session.run(run))
         events = await list_events(session.caller, read.obj)
         return read, events, await failed_log_lines(session, target, read)
@@ -112,7 +111,7 @@ def explain_command(
     from jangar.cli.run_description import explanation_document, explanation_lines  # noqa: PLC0415
     from jangar.operations.run_reading import explain_run_steps  # noqa: PLC0415
 
-    async def work(session: "Session") -> "tuple[ReadRun, Sequence[Explanation]]":
+    async def work(session: Session) -> "tuple[ReadRun, Sequence[Explanation]]":
         return await explain_run_steps(session.caller, session.run(run), step)
 
     read, explanations = call_api("explain", target, work)
@@ -163,57 +162,14 @@ def logs_command(
     if follow and (attempt is not None or tail is not None):
         raise typer.BadParameter("cannot be combined with --tail or --attempt", param_hint="-f")
 
-    async def work(session: "Session") -> ExitCode:
+    from jangar.cli.logs import follow_logs, show_logs  # noqa: PLC0415 - heavy
+
+    async def work(session: Session) -> ExitCode:
         if follow:
-            return await _follow_logs(session, target, run, step)
-        return await _show_logs(session, target, run, step, attempt, tail)
+            return await follow_logs(session, target, run, step)
+        return await show_logs(session, target, run, step, attempt, tail)
 
     raise typer.Exit(call_api("logs", target, work))
-
-
-async def _show_logs(
-    session: "Session", target: Target, run: str, step: str, attempt: int | None, tail: int | None
-) -> ExitCode:
-    from jangar.cli.following.run_watcher import RunReader  # noqa: PLC0415
-    from jangar.cli.following.show import tails_of  # noqa: PLC0415
-    from jangar.operations.run_reading import RUNS  # noqa: PLC0415
-    from jangar.operations.step_logs import log_sources  # noqa: PLC0415
-
-    tree = await RunReader(session.client).seen(await session.client.get(RUNS, run, session.namespace))
-    if not tree.read.record.steps:
-        raise Failure(f"{run} has not started: run jangar explain {run} for the reason", ExitCode.NOT_FOUND)
-    sources = log_sources(tree, step, attempt)
-    write = _line_writer(max(len(source.path) for source in sources) if len(sources) > 1 else 0)
-    has_log = False
-    async for log in session.logs(tails_of(target)).read_all(sources, tail):
-        if not log.missing:
-            has_log = True
-            for line in log.lines:
-                write(log.source.path, line)
-        if log.missing or log.note or not log.lines:
-            write_error(f"{log.source.path}: {log.missing or log.note or 'the log is empty'}")
-    return ExitCode.OK if has_log else ExitCode.NOT_FOUND
-
-
-async def _follow_logs(session: "Session", target: Target, run: str, step: str) -> ExitCode:
-    from jangar.cli.following.show import tails_of  # noqa: PLC0415 - heavy
-    from jangar.cli.log_following import follow_logs  # noqa: PLC0415
-    from jangar.operations.run_reading import get_run  # noqa: PLC0415
-
-    read = await get_run(session.caller, session.run(run))
-    names = [state.name for state in read.record.steps]
-    write = _line_writer(0 if "/" not in step and step else max(map(len, names), default=12))
-    await follow_logs(session, dict(read.obj), step, session.logs(tails_of(target)), write)
-    return ExitCode.OK
-
-
-def _line_writer(width: int) -> Callable[[str, str], None]:
-    """Writes lines, prefixed with the step if there are several."""
-
-    def write(path: str, line: str) -> None:
-        write_lines([f"{path:<{width}} | {line}" if width else line])
-
-    return write
 
 
 def _show_server_log(data_dir: Path | None, tail: int, *, follow: bool) -> None:
