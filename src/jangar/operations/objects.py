@@ -146,7 +146,7 @@ def _finalizer_patch(obj: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
 
 
 async def _release(caller: Caller, resource: Resource, obj: Mapping[str, Any]) -> bool:
-    """Whether the object has no finalizer of ours any more. An object that changed is read again."""
+    """Whether Jangar's finalizers were removed. An object that changed in the meantime is read again."""
     uid, name, namespace = (obj["metadata"].get(item) for item in ("uid", "name", "namespace"))
     for _ in range(MAX_RELEASE_TRIES):
         patch = _finalizer_patch(obj)

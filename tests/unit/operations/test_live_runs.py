@@ -1,4 +1,4 @@
-"""Changes of runs as listeners hear them: none missed, none twice, and who was away too long begins anew."""
+"""Changes of runs: listeners miss none, get none twice, and get a reset after too long an absence."""
 
 import asyncio
 from contextlib import aclosing
@@ -28,29 +28,29 @@ def run(name, version, phase="Running", retry_of=None):
 
 
 def runs() -> LiveRuns:
-    # Nothing is asked: the cache is told by hand what a watch would tell it.
+    # No API is called: the test puts objects into the cache as a watch would.
     return LiveRuns(None, Namespaces.every(), lambda _, __, row: orjson.dumps(row))  # type: ignore[arg-type]
 
 
-async def heard(live, after, count):
+async def received(live, after, count):
     async with asyncio.timeout(5), aclosing(live.changes(after)) as changes:
         found = []
         while len(found) < count:
-            for reported in await anext(changes):
-                row = orjson.loads(reported.written)
-                found.append((reported.kind, row.get("name"), row.get("phase")))
+            for change in await anext(changes):
+                row = orjson.loads(change.written)
+                found.append((change.kind, row.get("name"), row.get("phase")))
         return found
 
 
-def test_who_was_away_hears_what_was_missed():
-    """From the position of a list on, in order."""
+def test_a_reconnecting_listener_gets_the_changes_it_missed():
+    """In order, from the position of a list."""
     live = runs()
     live.informer.cache.upsert(run("a", 1))
     position = live.position
     live.informer.cache.upsert(run("a", 2, "Succeeded"))
     live.informer.cache.upsert(run("bb", 3))
     live.informer.cache.remove_observed(run("bb", 4))
-    assert asyncio.run(heard(live, position, 3)) == [
+    assert asyncio.run(received(live, position, 3)) == [
         ("run", "a", "Succeeded"),
         ("run", "bb", "Running"),
         ("gone", "bb", None),
@@ -58,7 +58,7 @@ def test_who_was_away_hears_what_was_missed():
 
 
 def test_what_a_row_does_not_show_is_no_change():
-    """A new version with the same row is told to nobody."""
+    """A new version with the same row is not published."""
     live = runs()
     live.informer.cache.upsert(run("a", 1))
     position = live.position
@@ -66,18 +66,18 @@ def test_what_a_row_does_not_show_is_no_change():
     assert live.position == position
 
 
-def test_another_life_or_too_long_an_absence_begins_anew():
-    """A reset says so, rather than leaving a gap."""
+def test_a_foreign_or_too_old_position_gets_a_reset():
+    """A reset, rather than a gap."""
     live = runs()
     for number in range(live_runs.MAX_REMEMBERED + 10):
         live.informer.cache.upsert(run("a", number + 1, "Running" if number % 2 else "Pending"))
     life = live.position.partition("-")[0]
     for position in ("other-1", f"{life}-1", f"{life}-999999", f"{life}-x", "nonsense"):
-        assert asyncio.run(heard(live, position, 1)) == [("reset", None, None)]
+        assert asyncio.run(received(live, position, 1)) == [("reset", None, None)]
 
 
-def test_a_listener_that_does_not_keep_up_is_reported_to_begin_anew():
-    """It costs the others nothing: what waits for one is bounded."""
+def test_a_slow_listener_gets_a_reset():
+    """Its queue is bounded, so it costs the others nothing."""
     live = runs()
 
     async def slow():
@@ -86,8 +86,8 @@ def test_a_listener_that_does_not_keep_up_is_reported_to_begin_anew():
             await asyncio.sleep(0)
             for number in range(live_runs.MAX_QUEUED + 2):
                 live.informer.cache.upsert(run("a", number + 1, "Running" if number % 2 else "Pending"))
-            return [reported.kind for reported in await first] + [
-                reported.kind async for some in changes for reported in some
+            return [change.kind for change in await first] + [
+                change.kind async for some in changes for change in some
             ]
 
     kinds = asyncio.run(slow())
@@ -96,7 +96,7 @@ def test_a_listener_that_does_not_keep_up_is_reported_to_begin_anew():
 
 
 def test_the_newest_come_first():
-    """By creation."""
+    """Rows are sorted by creation time."""
     live = runs()
     for name in ("ccc", "a", "bb"):
         live.informer.cache.upsert(run(name, 1))
@@ -104,7 +104,7 @@ def test_the_newest_come_first():
 
 
 def test_a_run_knows_the_live_runs_that_retry_it():
-    """C4: the oldest first; whoever follows the run hears of a new retry, and of one that goes."""
+    """Oldest first; watchers of the run are notified of new and deleted retries (C4)."""
     live = runs()
     live.informer.cache.upsert(run("a", 1, "Failed"))
     with live.change_event("n", "a") as changed:

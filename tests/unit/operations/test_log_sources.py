@@ -1,4 +1,4 @@
-"""Whose log a command means: all steps, one, one of a nested run, one attempt."""
+"""Which logs a command reads: of all steps, one step, a step of a nested run, or one attempt."""
 
 import pytest
 
@@ -25,17 +25,17 @@ def paths(step, attempt=None):
 
 
 def test_all_steps_with_those_of_nested_runs_in_the_place_of_their_step():
-    """In list order, by their paths."""
+    """In list order, by path."""
     assert paths("") == ["a", "sub/p", "sub/q"]
 
 
 def test_one_step_by_its_path():
-    """A nested run is named by its step, its steps by both."""
+    """A path names a step, a nested run, or a step in it."""
     assert (paths("a"), paths("sub"), paths("sub/q")) == (["a"], ["sub/p", "sub/q"], ["sub/q"])
 
 
 def test_an_attempt_has_its_own_child():
-    """The latest unless another is asked for; only the latest one's uid is recorded."""
+    """The latest by default. Only the uid of the latest child is recorded."""
     (latest,) = log_sources(OUTER, "a", None)
     assert (latest.attempt, latest.child, latest.child_uid) == (2, "a-2", "u2")
     (first,) = log_sources(OUTER, "a", 1)
@@ -54,7 +54,7 @@ def test_an_attempt_has_its_own_child():
     ],
 )
 def test_what_is_not_there_is_not_found(step, attempt, said):
-    """With what there is instead."""
+    """The message lists what exists."""
     with pytest.raises(Refused, match=said) as refused:
         log_sources(OUTER, step, attempt)
     assert refused.value.kind is ErrorKind.MISSING

@@ -1,10 +1,10 @@
-"""A log that is too long to be shown whole."""
+"""Logs that are too long to show completely."""
 
 from jangar.operations import step_logs
 
 
 def test_a_log_that_is_too_long_says_how_much_is_left_out(monkeypatch):
-    """B11: the first line counts the bytes; the rest are whole lines up to the last one."""
+    """The first line counts the omitted bytes; the rest are the last complete lines (B11)."""
     monkeypatch.setattr(step_logs, "MAX_LENGTH", 1024 * 1024)
     text = b"".join(b"%07d\n" % number for number in range(200_000))
     lines = step_logs._lines(text, None)

@@ -1,4 +1,4 @@
-"""Lists of runs: filters, order, and pages that meet."""
+"""Lists of runs: filters, order and pages."""
 
 from datetime import UTC, datetime
 
@@ -24,7 +24,7 @@ def row(number, **fields):
 
 
 def test_pages_meet_without_gap_or_overlap():
-    """Also where two runs were created in one second."""
+    """Also if two runs were created in one second."""
     rows = [row(number) for number in range(9, -1, -1)]
     found, after = [], None
     while True:
@@ -37,7 +37,7 @@ def test_pages_meet_without_gap_or_overlap():
 
 
 def test_a_run_that_comes_meanwhile_moves_no_page():
-    """A cursor is a place, not a count."""
+    """A cursor names a row, not a number of rows."""
     rows = [row(number) for number in range(5, -1, -1)]
     first, cursor = page(rows, RunFilter(), after=None, limit=2)
     rest, _ = page([row(9), *rows], RunFilter(), after=parse_cursor(cursor), limit=10)
@@ -61,7 +61,7 @@ def test_a_run_that_comes_meanwhile_moves_no_page():
     ],
 )
 def test_a_filter_lets_through_what_it_says(wanted, names):
-    """Each filter by itself."""
+    """Each field of the filter alone."""
     rows = [
         row(3, orchestration="weekly"),
         row(2, phase="Failed", message="the disk is full"),
@@ -73,6 +73,6 @@ def test_a_filter_lets_through_what_it_says(wanted, names):
 
 @pytest.mark.parametrize("text", ["", "x", "AAAA", "Cg", "🙂"])
 def test_what_is_no_cursor_is_refused(text):
-    """In a sentence, not with a traceback."""
+    """With BadCursor."""
     with pytest.raises(BadCursor):
         parse_cursor(text)

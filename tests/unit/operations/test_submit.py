@@ -1,4 +1,4 @@
-"""The one way in: what an order becomes, and which name and label a key gives it."""
+"""The run object of a submission, and the name and label that an idempotency key gives it."""
 
 import pytest
 
@@ -7,14 +7,14 @@ from jangar.operations.submit import RunSubmission, manifest
 
 
 def test_a_run_without_a_name_gets_one_from_the_api():
-    """Its orchestration is the beginning of it."""
+    """Its prefix is the name of the orchestration."""
     made = manifest(RunSubmission(namespace="n", orchestration="nightly", parameters={"a": "b"}))
     assert made["metadata"] == {"namespace": "n", "generateName": "nightly-"}
     assert made["spec"] == {"orchestrationRef": {"name": "nightly"}, "parameters": {"a": "b"}}
 
 
 def test_the_name_of_a_run_with_a_key_follows_from_the_key_alone():
-    """So of two orders with one key, from whatever process and for whatever orchestration, one is made."""
+    """So two requests with one key create one run, from any process and for any orchestration."""
     one = manifest(RunSubmission(namespace="n", orchestration="a", key="k"))
     other = manifest(RunSubmission(namespace="n", definition={"steps": []}, key="k"))
     assert one["metadata"]["name"] == other["metadata"]["name"]
@@ -31,7 +31,7 @@ def test_the_name_of_a_run_with_a_key_follows_from_the_key_alone():
     ],
 )
 def test_a_key_that_no_label_holds_is_labelled_by_its_hash(key, is_label):
-    """Labels have 63 characters of few kinds; keys may have more."""
+    """Labels allow 63 characters of a small set; keys allow more."""
     label = manifest(RunSubmission(namespace="n", orchestration="a", key=key))["metadata"]["labels"][
         DELIVERY_ID
     ]

@@ -15,7 +15,7 @@ from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, with_
 from jangar.cli.terminal import columns, has_color, match_word, write_error, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from jangar.operations.retention import RunRetention
     from jangar.operations.run_list import RunFilter
@@ -87,11 +87,12 @@ def list_command(
     from jangar.api.phases import Phase  # noqa: PLC0415 - heavy
     from jangar.operations.run_list import RunFilter, list_runs  # noqa: PLC0415
 
-    wanted = RunFilter(
-        phases=frozenset(Phase(match_word(phase, Phase, "--phase")) for phase in phases or ()),
-        since=None if since is None else datetime.now(UTC) - since,
-        nested=children,
-    )
+    wanted_phases = frozenset(Phase(match_word(phase, Phase, "--phase")) for phase in phases or ())
+
+    def wanted() -> RunFilter:
+        created_after = None if since is None else datetime.now(UTC) - since
+        return RunFilter(phases=wanted_phases, since=created_after, nested=children)
+
     if watch and not output.is_table:
         raise typer.BadParameter("--watch supports only table output", param_hint="--output")
 
@@ -99,7 +100,7 @@ def list_command(
         namespace = None if all_namespaces else session.namespace
         if watch:
             await _follow(session, namespace, labels, wanted, output)
-        return *await list_runs(session.caller, wanted, namespace=namespace, labels=labels), namespace
+        return *await list_runs(session.caller, wanted(), namespace=namespace, labels=labels), namespace
 
     runs, count, namespace = call_api("list", target, work)
     if not output.is_table:
@@ -126,9 +127,9 @@ def _width(output: Form) -> int | None:
 
 
 async def _follow(
-    session: Session, namespace: str | None, labels: str, wanted: "RunFilter", output: Form
+    session: Session, namespace: str | None, labels: str, wanted: "Callable[[], RunFilter]", output: Form
 ) -> None:
-    """Print a line for each change until Ctrl-C. The column widths do not change."""
+    """Print a line for each change until Ctrl-C, in columns of fixed width. `wanted` returns the current filter."""
     from jangar.cli.table_rows import RUN_OPTIONAL, RUN_TYPICAL, run_cells, run_heads  # noqa: PLC0415
     from jangar.operations.run_documents import list_item  # noqa: PLC0415
     from jangar.operations.run_reading import RUNS  # noqa: PLC0415
@@ -139,14 +140,14 @@ async def _follow(
     first = [
         cleaned(run_cells(run, now, wide=wide, spread=spread))
         for run in await session.client.list(RUNS, namespace, labels=labels)
-        if wanted.matches(list_item(run))
+        if wanted().matches(list_item(run))
     ]
     typical = [RUN_TYPICAL.get(head, "") for head in heads]
     layout = fit(heads, [*first, typical], width=_width(output), optional=RUN_OPTIONAL)
     write_lines(layout.lines([head.upper() for head in heads]))
     printed: dict[str, tuple[str, ...]] = {}
     async for kind, run in changes(session.client, RUNS, namespace, labels=labels):
-        if not wanted.matches(list_item(run)):
+        if not wanted().matches(list_item(run)):
             continue
         cells = run_cells(run, datetime.now(UTC), wide=wide, spread=spread)
         if kind == "DELETED":
