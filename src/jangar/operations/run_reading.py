@@ -93,7 +93,10 @@ class RunSource:
     async def read(self, namespace: str, name: str, uid: str | None = None) -> ReadRun:
         """Raises NotFound. With a uid it is that very run, even if a later run has its name."""
         if self._live is None:
-            return await self._complete(await self._client.get(RUNS, name, namespace))
+            obj = await self._client.get(RUNS, name, namespace)
+            if uid not in {None, obj["metadata"]["uid"]}:
+                raise NotFound(f"run {uid} not found in {namespace}", status=404)
+            return await self._complete(obj)
         live = await self._live_object(self._live, namespace, name)
         if live is not None and (uid is None or live["metadata"]["uid"] == uid):
             return await self._complete(live)

@@ -169,6 +169,8 @@ def test_runs_are_listed_read_and_explained(tmp_path):
         assert log.missing.startswith("the step has not run")
         with pytest.raises(NotFound):
             await get_run(caller, RunRef(namespace="default", name="missing"))
+        with pytest.raises(NotFound):
+            await get_run(caller, RunRef(namespace="default", name="nightly-1", uid="of-an-earlier-run"))
 
     with_caller(tmp_path, test)
 
