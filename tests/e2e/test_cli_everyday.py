@@ -178,6 +178,8 @@ def test_a_cancel_can_shorten_the_grace_period(laptop):
     laptop.until(lambda: laptop.jangar("logs", "stubborn").stdout.count("ready") == 2)
     began = time.monotonic()
     output = laptop.done("cancel", "stubborn", "--grace", "1", "--wait")
-    assert output == "2 pods of stubborn got 1 s to end\nstubborn is over: Cancelled\n"
+    assert (
+        output == "shortened the grace period of 2 pods of stubborn to 1 s\nstubborn has ended: Cancelled\n"
+    )
     assert time.monotonic() - began < 25
     assert laptop.jangar("cancel", "stubborn", "--grace", "0").returncode == 2

@@ -61,7 +61,7 @@ def test_a_run_cannot_be_changed_and_the_message_says_what_to_do(laptop):
     changed = run("broken", step("a", "passes"), team="red")
     ran = laptop.jangar("apply", "-f", "-", stdin=yaml.safe_dump(changed))
     assert ran.returncode == 1
-    assert "delete it first, or use another name" in ran.stderr
+    assert "delete the object first, or use another name" in ran.stderr
 
 
 def test_get_has_every_output_format(laptop):

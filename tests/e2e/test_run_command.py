@@ -114,7 +114,7 @@ def test_one_command_from_nothing_to_a_finished_run(laptop, file):
     hello = orchestration("hello", step("a", "greets"), step("b", "greets", "a"))
     ran = laptop.jangar("run", file(*TOOLS, hello))
     assert ran.returncode == 0, ran.stderr
-    assert ran.stderr.startswith("no API was up: started jangar ")
+    assert ran.stderr.startswith("no API was running: started jangar ")
     assert re.search(r"^ +\S+s  b Succeeded in ", ran.stdout, re.MULTILINE)
     assert re.search(r"^hello-\w+ succeeded after \S+s: 2 steps$", ran.stdout, re.MULTILINE)
     assert "\x1b" not in ran.stdout
@@ -188,11 +188,11 @@ def test_ctrl_c_prompts_and_cancels(laptop, file):
     shown.until("asleep")
     assert "● " in shown.text
     shown.interrupt()
-    shown.until("go on watching (g)?")
+    shown.until("keep watching (g)?")
     shown.press(b"g")
     shown.until("?25l", 2)
     shown.interrupt()
-    shown.until("go on watching (g)?", 2)
+    shown.until("keep watching (g)?", 2)
     shown.press(b"xc")
     assert shown.end() == 3
     assert "was cancelled after" in shown.text
@@ -205,7 +205,7 @@ def test_a_second_ctrl_c_keeps_the_run_alive(laptop, file):
     )
     shown.until("Running")
     shown.interrupt()
-    shown.until("go on watching (g)?")
+    shown.until("keep watching (g)?")
     shown.interrupt()
     assert shown.end() == 130
     assert "left keeps running: jangar watch left" in shown.text
@@ -286,7 +286,7 @@ def test_logs_are_available_after_the_pod_is_gone(laptop, file):
         laptop.done("delete", "pod", pod["metadata"]["name"])
     ran = laptop.jangar("logs", name, "a")
     assert (ran.returncode, ran.stdout) == (0, "hello\n\nthere\n")
-    assert "its pod is gone" in ran.stderr
+    assert "the pod no longer exists" in ran.stderr
 
 
 def test_logs_report_why_there_are_none(laptop, file):
@@ -295,7 +295,7 @@ def test_logs_report_why_there_are_none(laptop, file):
     name = name_in(laptop.jangar("run", given).stdout)
     ran = laptop.jangar("logs", name, "b")
     assert (ran.returncode, ran.stdout) == (4, "")
-    assert "b: it has not run: skipped: it depends on a" in ran.stderr
+    assert "b: the step has not run: skipped: it depends on a" in ran.stderr
     assert laptop.jangar("logs", name, "c").returncode == 4
     assert laptop.jangar("logs", name, "a", "--attempt", "2").returncode == 4
     assert laptop.jangar("logs").returncode == 2

@@ -1,8 +1,8 @@
 """Every route of the table with a request that is valid except for its caller: no route can be left out."""
 
 from jangar.server.http.identity import Right
+from jangar.server.http.route import OPEN, ApiRoute
 from jangar.server.http.routes import ROUTES
-from jangar.server.http.table import OPEN, Entry
 
 GUARDED = [entry for entry in ROUTES if entry.access is not OPEN]
 OF_NO_NAMESPACE = {"/v1/me", "/v1/control-plane/status", "/v1/kinds", "/v1/kinds/{kind}"}
@@ -10,7 +10,7 @@ OF_NO_NAMESPACE = {"/v1/me", "/v1/control-plane/status", "/v1/kinds", "/v1/kinds
 PLACED = [entry for entry in GUARDED if entry.path not in OF_NO_NAMESPACE]
 
 
-def address(entry: Entry, namespace: str, name: str) -> str:
+def address(entry: ApiRoute, namespace: str, name: str) -> str:
     """With the namespace if the route takes it."""
     parts = {"{namespace}": namespace, "{name}": name, "{id}": name, "{kind}": "OrchestrationRun"}
     path = entry.path
@@ -27,7 +27,7 @@ def address(entry: Entry, namespace: str, name: str) -> str:
     return f"{path}?{'&'.join(reported)}" if reported else path
 
 
-def body_of(entry: Entry, namespace: str) -> dict | None:
+def body_of(entry: ApiRoute, namespace: str) -> dict | None:
     bodies = {
         "/v1/agents": {"name": "a", "spec": {}},
         "/v1/orchestrations": {"name": "a", "spec": {}},
@@ -42,7 +42,7 @@ def body_of(entry: Entry, namespace: str) -> dict | None:
     return bodies[entry.path] | {"namespace": namespace} if entry.path in bodies else {}
 
 
-def wanted(entry: Entry) -> str:
+def wanted(entry: ApiRoute) -> str:
     """The permission that an error must name."""
     if isinstance(entry.access, Right):
         return str(entry.access)

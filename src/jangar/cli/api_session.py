@@ -1,19 +1,21 @@
-"""Running a command that talks to an API: one client, one loop, and every error as a sentence with an exit code."""
+"""Runs commands that call an API: opens a session, and reports every error as a sentence with an exit code."""
 
-import asyncio
-import getpass
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
+from jangar.cli.error_messages import api_error_message
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.target import Target, Unreachable, connection_of, local_data_directory
 from jangar.cli.terminal import write_error
 
 if TYPE_CHECKING:
+    from jangar.operations.caller import Caller, RunRef
+    from jangar.operations.step_logs import StepLogs
     from kubekit.client.api_client import Client
     from kubekit.client.transport import Transport
 
@@ -23,7 +25,7 @@ REQUEST_SECONDS = 30.0
 
 
 class Failure(Exception):
-    """A command cannot do what it was asked: what to tell the user, and the exit code."""
+    """A command failed; has the message for the user and the exit code."""
 
     def __init__(self, message: str, code: ExitCode = ExitCode.FAILED) -> None:
         super().__init__(message)
@@ -32,16 +34,44 @@ class Failure(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One server, asked by one command."""
+    """The connection of one command to one server."""
 
     client: "Client"
     transport: "Transport"
     namespace: str
     server: str
 
+    @property
+    def caller(self) -> "Caller":
+        """The user of this command, as operations need it."""
+        from jangar.operations.caller import Caller  # noqa: PLC0415 - heavy
+        from jangar.operations.run_reading import RunSource  # noqa: PLC0415
 
-def user() -> str | None:
-    """Who types, as this machine knows them."""
+        return Caller(
+            client=self.client,
+            transport=self.transport,
+            runs=RunSource(self.client),
+            name=_user_name(),
+            namespace=self.namespace,
+        )
+
+    def run(self, name: str) -> "RunRef":
+        """A run in the namespace of the session."""
+        from jangar.operations.caller import RunRef  # noqa: PLC0415 - heavy
+
+        return RunRef(namespace=self.namespace, name=name)
+
+    def logs(self, tails: Path | None) -> "StepLogs":
+        """Reads logs of many steps; `tails` is the directory with stored ends of logs."""
+        from jangar.operations.step_logs import StepLogs  # noqa: PLC0415 - heavy
+
+        return StepLogs(replace(self.caller, log_tails=tails), batch=True)
+
+
+def _user_name() -> str | None:
+    """The operating system's name of the user."""
+    import getpass  # noqa: PLC0415 - not needed for --help
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -49,19 +79,21 @@ def user() -> str | None:
 
 
 ErrorReporter = Callable[[str, ExitCode], None]
-"""Reports an error in another way than as lines on standard error."""
+"""Reports an error instead of printing it to standard error."""
 
 
-def ask(
-    command: str, target: Target, work: Callable[[Session], Awaitable[T]], tell: ErrorReporter | None = None
+def call_api(
+    command: str, target: Target, work: Callable[[Session], Awaitable[T]], report: ErrorReporter | None = None
 ) -> T:
     """Run `work` in a session; an error exits the process with a message and an exit code."""
-    with report_errors(command, target, tell):
+    import asyncio  # noqa: PLC0415 - heavy
+
+    with report_errors(command, target, report):
         return asyncio.run(_run_in_session(target, work))
 
 
 @contextmanager
-def report_errors(command: str, target: Target, tell: ErrorReporter | None = None) -> Iterator[None]:
+def report_errors(command: str, target: Target, report: ErrorReporter | None = None) -> Iterator[None]:
     """Exit the process with a message and an exit code if the block fails."""
     try:
         yield
@@ -70,14 +102,14 @@ def report_errors(command: str, target: Target, tell: ErrorReporter | None = Non
     except Unreachable as error:
         message, code = str(error), ExitCode.UNREACHABLE
     except Exception as error:
-        refusal = _refusal(error, target)
-        if refusal is None:
+        described = api_error_message(error, is_laptop=local_data_directory(target) is not None)
+        if described is None:
             raise
-        message, code = refusal
+        message, code = described
     else:
         return
-    if tell is not None:
-        tell(message, code)
+    if report is not None:
+        report(message, code)
         raise typer.Exit(code)
     for line in message.splitlines():
         write_error(f"jangar {command}: {line}")
@@ -91,7 +123,7 @@ async def _run_in_session(target: Target, work: Callable[[Session], Awaitable[T]
 
 @asynccontextmanager
 async def session_of(target: Target, *, seconds: float = REQUEST_SECONDS) -> AsyncIterator[Session]:
-    """A connection to the API that is meant; a request may take so many seconds. Raises Unreachable."""
+    """A connection to the target's API; `seconds` is the request timeout. Raises Unreachable."""
     from kubekit.client.api_client import Client  # noqa: PLC0415 - heavy
     from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415
 
@@ -107,9 +139,3 @@ async def session_of(target: Target, *, seconds: float = REQUEST_SECONDS) -> Asy
         )
     finally:
         await client.close()
-
-
-def _refusal(error: Exception, target: Target) -> tuple[str, ExitCode] | None:
-    from jangar.cli.refusals import refusal  # noqa: PLC0415 - heavy
-
-    return refusal(error, is_laptop=local_data_directory(target) is not None)

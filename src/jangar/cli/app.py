@@ -1,39 +1,21 @@
 """The commands and what `jangar --help` says. Help is plain text: the styled one would take twice the time."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from jangar import __version__
 from jangar.cli.commands import (
-    apiserver,
-    apply,
-    completion,
-    control_plane,
-    controllers,
-    crds,
-    delete,
-    describe,
-    doctor,
-    down,
-    explain,
-    get,
-    graph,
     history,
-    kubeconfig,
-    lint,
+    installation,
+    laptop,
     list_runs,
-    logs,
-    node_agent,
-    release_finalizers,
-    retention,
+    manifests,
+    objects,
+    processes,
     run,
-    runner,
-    status,
-    steer,
-    up,
-    version,
-    watch,
+    run_control,
+    show_run,
 )
 from jangar.cli.terminal import write_lines
 
@@ -58,6 +40,42 @@ Exit codes:
   5    the API cannot be reached
   124  timed out
   130  interrupted by Ctrl-C"""
+
+COMMANDS: Final = (
+    ("run", run.run_command, run.RUN_EPILOG),
+    ("watch", run.watch_command, run.WATCH_EPILOG),
+    ("up", laptop.up_command, laptop.UP_EPILOG),
+    ("down", laptop.down_command, laptop.DOWN_EPILOG),
+    ("status", laptop.status_command, laptop.STATUS_EPILOG),
+    ("logs", show_run.logs_command, show_run.LOGS_EPILOG),
+    ("kubeconfig", laptop.kubeconfig_command, laptop.KUBECONFIG_EPILOG),
+    ("apply", objects.apply_command, objects.APPLY_EPILOG),
+    ("delete", objects.delete_command, objects.DELETE_EPILOG),
+    ("get", objects.get_command, objects.GET_EPILOG),
+    ("list", list_runs.list_command, list_runs.LIST_EPILOG),
+    ("describe", show_run.describe_command, show_run.DESCRIBE_EPILOG),
+    ("explain", show_run.explain_command, show_run.EXPLAIN_EPILOG),
+    ("cancel", run_control.cancel_command, run_control.CANCEL_EPILOG),
+    ("suspend", run_control.suspend_command, run_control.SUSPEND_EPILOG),
+    ("resume", run_control.resume_command, run_control.RESUME_EPILOG),
+    ("retry", run_control.retry_command, run_control.RETRY_EPILOG),
+    ("resubmit", run_control.resubmit_command, run_control.RESUBMIT_EPILOG),
+    ("retention", list_runs.retention_command, list_runs.RETENTION_EPILOG),
+    ("history", history.history_command, history.EPILOG),
+    ("release-finalizers", objects.release_finalizers_command, objects.RELEASE_EPILOG),
+    ("doctor", installation.doctor_command, installation.DOCTOR_EPILOG),
+    ("lint", manifests.lint_command, manifests.LINT_EPILOG),
+    ("graph", manifests.graph_command, manifests.GRAPH_EPILOG),
+    ("crds", objects.crds_command, objects.CRDS_EPILOG),
+    ("apiserver", processes.apiserver_command, processes.APISERVER_EPILOG),
+    ("controllers", processes.controllers_command, processes.CONTROLLERS_EPILOG),
+    ("control-plane", processes.control_plane_command, processes.CONTROL_PLANE_EPILOG),
+    ("node-agent", processes.node_agent_command, processes.NODE_AGENT_EPILOG),
+    ("runner", processes.runner_command, processes.RUNNER_EPILOG),
+    ("completion", installation.completion_command, installation.COMPLETION_EPILOG),
+    ("version", installation.version_command, installation.VERSION_EPILOG),
+)
+"""Name, function and epilog of each command, in the order of the help."""
 
 app = typer.Typer(
     name="jangar",
@@ -87,37 +105,5 @@ def _jangar(
     pass
 
 
-app.command("run", epilog=run.EPILOG)(run.run_command)
-app.command("watch", epilog=watch.EPILOG)(watch.watch_command)
-app.command("up", epilog=up.EPILOG)(up.up_command)
-app.command("down", epilog=down.EPILOG)(down.down_command)
-app.command("status", epilog=status.EPILOG)(status.status_command)
-app.command("logs", epilog=logs.EPILOG)(logs.logs_command)
-app.command("kubeconfig", epilog=kubeconfig.EPILOG)(kubeconfig.kubeconfig_command)
-app.command("apply", epilog=apply.EPILOG)(apply.apply_command)
-app.command("delete", epilog=delete.EPILOG)(delete.delete_command)
-app.command("get", epilog=get.EPILOG)(get.get_command)
-app.command("list", epilog=list_runs.EPILOG)(list_runs.list_command)
-app.command("describe", epilog=describe.EPILOG)(describe.describe_command)
-app.command("explain", epilog=explain.EPILOG)(explain.explain_command)
-app.command("cancel", epilog=steer.CANCEL_EPILOG)(steer.cancel_command)
-app.command("suspend", epilog=steer.SUSPEND_EPILOG)(steer.suspend_command)
-app.command("resume", epilog=steer.RESUME_EPILOG)(steer.resume_command)
-app.command("retry", epilog=steer.RETRY_EPILOG)(steer.retry_command)
-app.command("resubmit", epilog=steer.RESUBMIT_EPILOG)(steer.resubmit_command)
-app.command("retention", epilog=retention.EPILOG)(retention.retention_command)
-app.command("history", epilog=history.EPILOG)(history.history_command)
-app.command("release-finalizers", epilog=release_finalizers.EPILOG)(
-    release_finalizers.release_finalizers_command
-)
-app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor_command)
-app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
-app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
-app.command("crds", epilog=crds.EPILOG)(crds.crds_command)
-app.command("apiserver", epilog=apiserver.EPILOG)(apiserver.apiserver_command)
-app.command("controllers", epilog=controllers.EPILOG)(controllers.controllers_command)
-app.command("control-plane", epilog=control_plane.EPILOG)(control_plane.control_plane_command)
-app.command("node-agent", epilog=node_agent.EPILOG)(node_agent.node_agent_command)
-app.command("runner", epilog=runner.EPILOG)(runner.runner_command)
-app.command("completion", epilog=completion.EPILOG)(completion.completion_command)
-app.command("version", epilog=version.EPILOG)(version.version_command)
+for _name, _command, _epilog in COMMANDS:
+    app.command(_name, epilog=_epilog)(_command)

@@ -1,5 +1,6 @@
-"""What a shell offers for the names of runs, steps, kinds and objects. Quick and quiet: an API that does not answer
-in time, or does not know the user, offers nothing.
+"""Shell completion for names of runs, steps, kinds and objects.
+
+Completes nothing, without a message, if the API does not answer in time or rejects the user.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from jangar.cli.following.tree import RunSnapshot
 
 ANSWER_SECONDS: Final = 1.5
-"""A person waits for the answer with a finger on the Tab key; importing comes on top."""
+"""The user is waiting; the time for imports comes on top."""
 OTHER_KINDS: Final = (
     "pods",
     "jobs",
@@ -22,29 +23,28 @@ OTHER_KINDS: Final = (
     "namespaces",
     "persistentvolumeclaims",
 )
-"""Kinds of Kubernetes that people look at beside ours."""
+"""Kubernetes kinds that users often need."""
 
 
 def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
-    """Names of runs; nested ones only if no other begins like that."""
-    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415 - heavy
-    from jangar.server.documents import parent  # noqa: PLC0415
+    """Names of runs; nested runs only if no other name matches."""
+    from jangar.operations.run_reading import RUNS, owner_of  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> list[str]:
         found = await session.client.list(RUNS, session.namespace)
-        roots = [item["metadata"]["name"] for item in found if parent(item) is None]
+        roots = [item["metadata"]["name"] for item in found if owner_of(item, RUNS.kind) is None]
         return _beginning(roots, incomplete) or [item["metadata"]["name"] for item in found]
 
     return _complete_from_api(context, incomplete, work)
 
 
 def complete_steps(context: typer.Context, incomplete: str) -> list[str]:
-    """Names of the steps of the run that was typed before."""
-    from jangar.cli.runs.reading import read_run  # noqa: PLC0415 - heavy
+    """Names of the steps of the run on the command line."""
+    from jangar.operations.run_reading import get_run  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> list[str]:
-        read = await read_run(session, _typed_run(context))
-        return [state.name for state in (read.view.states if read.view else read.record.steps)]
+        read = await get_run(session.caller, session.run(_typed_run(context)))
+        return [state.name for state in read.states]
 
     return _complete_from_api(context, incomplete, work)
 
@@ -52,7 +52,7 @@ def complete_steps(context: typer.Context, incomplete: str) -> list[str]:
 def complete_step_paths(context: typer.Context, incomplete: str) -> list[str]:
     """The same, with the steps of nested runs as outer/inner."""
     from jangar.cli.following.run_watcher import RunReader  # noqa: PLC0415 - heavy
-    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
+    from jangar.operations.run_reading import RUNS  # noqa: PLC0415
 
     async def work(session: "Session") -> list[str]:
         obj = await session.client.get(RUNS, _typed_run(context), session.namespace)
@@ -62,24 +62,23 @@ def complete_step_paths(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_kinds(incomplete: str) -> list[str]:
-    """Kinds that `get` and `delete` know: ours, and some of Kubernetes. Asks no API."""
+    """Kinds that `get` and `delete` know. Calls no API."""
     from jangar.api.kinds import KINDS  # noqa: PLC0415 - heavy
 
     return sorted(_beginning(("runs", *(kind.plural for kind in KINDS), *OTHER_KINDS), incomplete))
 
 
 def complete_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Names of the objects of the kind that was typed before, without those that were typed already."""
-    from jangar.cli.commands.get import WORDS  # noqa: PLC0415 - heavy
-    from jangar.cli.served_kinds import resource_named  # noqa: PLC0415
+    """Names of objects of the kind on the command line, without names that are there already."""
+    from jangar.operations.objects import resource_named  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> list[str]:
         kind = context.params.get("kind") or ""
-        resource = await resource_named(session, WORDS.get(kind, kind))
-        place = session.namespace if resource.namespaced else None
-        typed = context.params.get("names") or ()
-        found = [item["metadata"]["name"] for item in await session.client.list(resource, place)]
-        return [name for name in found if name not in typed]
+        resource = await resource_named(session.caller, kind)
+        namespace = session.namespace if resource.namespaced else None
+        given = context.params.get("names") or ()
+        found = [item["metadata"]["name"] for item in await session.client.list(resource, namespace)]
+        return [name for name in found if name not in given]
 
     return _complete_from_api(context, incomplete, work)
 
@@ -126,12 +125,12 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
 def _complete_from_api(
     context: typer.Context, incomplete: str, work: "Callable[[Session], Awaitable[list[str]]]"
 ) -> list[str]:
-    """What the API that the command line names says, sorted; nothing if it cannot be asked."""
+    """Sorted completions from the target's API; none if it cannot be reached."""
     import asyncio  # noqa: PLC0415 - not needed for --help
 
     try:
         return sorted(_beginning(asyncio.run(_query_api(context.params, work)), incomplete))
-    except Exception:  # noqa: BLE001 - whatever it is, a message would end up in the middle of what is typed
+    except Exception:  # noqa: BLE001 - a message would appear in the middle of the command line
         return []
 
 

@@ -1,14 +1,14 @@
-"""What the exit codes of `jangar` mean. Scripts rely on them: they are documented and do not change."""
+"""Exit codes of `jangar`. They are documented, and scripts rely on them."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The same for every command."""
+    """Exit codes of all commands."""
 
     OK = 0
     FAILED = 1
-    """Problems were found, or what was asked for failed."""
+    """The command failed, or found problems."""
     USAGE = 2
     """The command line is wrong, or names a file that cannot be read."""
     CANCELLED = 3
@@ -19,4 +19,4 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
     """Ctrl-C."""
     BROKEN_PIPE = 141
-    """The reader of our output went away."""
+    """The reader closed the pipe."""

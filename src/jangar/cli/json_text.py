@@ -1,4 +1,4 @@
-"""JSON as this command line writes it: indented, keys in their order, always valid."""
+"""JSON output of the command line: indented, with keys in their order."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where the process `jangar` begins and ends: no traceback reaches a user."""
+"""Entry point of `jangar`. Users see no traceback."""
 
 import gc
 import io
@@ -9,23 +9,23 @@ from typing import NoReturn
 from jangar.cli.exit_codes import ExitCode
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""Importing makes objects that stay: looking for cycles among them would take a fifth of the start."""
+"""Imported objects stay; collecting garbage among them would take a fifth of the startup time."""
 
 
 def run() -> NoReturn:
-    """The entry point. Usage errors, Ctrl-C and exit codes are typer's; whatever else goes wrong ends here."""
+    """The entry point. typer handles usage errors and exit codes; all other errors are handled here."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A name that the terminal's encoding lacks is no reason to fail.
+            # Escape characters that the terminal's encoding lacks.
             stream.reconfigure(errors="backslashreplace")
     try:
         if sys.argv[1:2] == ["runner"]:
             _run_command()
-        from jangar.cli.app import app  # noqa: PLC0415 - so that Ctrl-C during the import is quiet too
+        from jangar.cli.app import app  # noqa: PLC0415 - Ctrl-C during the import must be quiet too
 
         if "_JANGAR_COMPLETE" in os.environ:
-            from jangar.cli.commands.completion import complete  # noqa: PLC0415 - seldom needed
+            from jangar.cli.commands.installation import complete  # noqa: PLC0415 - seldom needed
 
             complete()
         app(prog_name="jangar")
@@ -34,20 +34,20 @@ def run() -> NoReturn:
     except (Exception, BaseExceptionGroup) as error:
         if os.environ.get("JANGAR_DEBUG"):
             raise
-        _end(_sentence(error))
+        _end(_describe(error))
     raise SystemExit(ExitCode.OK)
 
 
 def _run_command() -> None:
-    """`jangar runner` without what the other commands need: every container of an agent starts with it."""
+    """Run `jangar runner` without importing the other commands, because every agent container starts with it."""
     from jangar.runner.process import parse_command_line, run  # noqa: PLC0415
 
     if (options := parse_command_line(sys.argv[2:])) is not None:
         raise SystemExit(run(options, os.environ))
 
 
-def _sentence(error: BaseException) -> str:
-    """What the machine refused, or that it is a mistake of ours; of a group of errors the first one."""
+def _describe(error: BaseException) -> str:
+    """A sentence about a missing resource or an internal error; of an error group, about the first error."""
     from jangar.processes.shortages import shortage  # noqa: PLC0415 - seldom needed
 
     if (missing := shortage(error)) is not None:

@@ -1,4 +1,4 @@
-"""Parameters of a run as the command line takes them: `-p NAME=VALUE`, or `-p NAME=@FILE` for what a file holds."""
+"""Parses parameters of the command line: `-p NAME=VALUE`, or `-p NAME=@FILE` for the content of a file."""
 
 import sys
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from jangar.cli.exit_codes import ExitCode
 FILE: Final = "@"
 STDIN: Final = "-"
 MAX_FILE_BYTES: Final = 256 * 1024
-"""A run is one object, with its parameters in it."""
+"""Parameters are part of the run object, whose size is limited."""
 
 
 def parse_parameters(given: Sequence[str]) -> dict[str, str]:
-    """Raises Failure for what is no `name=value`, a name given twice, and a file that cannot be taken."""
+    """Parameters by name. Raises Failure for bad syntax, repeated names and unreadable files."""
     found: dict[str, str] = {}
     for item in given:
         name, equals, value = item.partition("=")
@@ -61,7 +61,7 @@ def _value(name: str, value: str) -> str:
 
 
 def _read(path: str) -> bytes:
-    """One byte more than allowed shows that there is more."""
+    """Up to one byte more than allowed, which shows that the file is too large."""
     if path == STDIN:
         return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     with Path(path).open("rb") as file:

@@ -1,6 +1,6 @@
-"""`python -m jangar.cli.reference`: the page of every command, from the tree that answers --help.
+"""`python -m jangar.cli.reference`: writes the reference page of all commands from their help.
 
-With --check it only tells whether the page is out of date.
+With --check it only reports whether the page is out of date.
 """
 
 import sys
@@ -37,8 +37,8 @@ _HELP: Final = "help"
 
 
 def page() -> str:
-    """The whole text."""
-    # typer's own kind of command tree has no public name.
+    """The text of the page."""
+    # The type of typer's command tree is not public.
     tree: Any = typer.main.get_command(app)
     with tree.make_context(NAME, [], resilient_parsing=True) as above:
         sections = [_section(tree.commands[name], name, above) for name in tree.commands]
@@ -71,7 +71,7 @@ def _shared_rows(command: Any, above: Any) -> list[tuple[str, str]]:
 
 
 def _shared(command: Any, context: Any) -> list[Any]:
-    """The options that name an API; none if the command has not all of them, for then it means something of its own."""
+    """The options that select an API; empty if the command lacks one, because then its options differ."""
     words = {option.name: option.annotation.__metadata__[0].help for option in target.OPTIONS}
     found = [
         param
@@ -82,7 +82,7 @@ def _shared(command: Any, context: Any) -> list[Any]:
 
 
 def _row(parameter: Any, context: Any) -> tuple[str, str]:
-    """What is typed, and what it means."""
+    """The syntax of a parameter and its description."""
     typed, meaning = parameter.get_help_record(context)
     if parameter.param_type_name == "argument":
         typed = parameter.metavar or parameter.name.upper()
@@ -100,7 +100,7 @@ def _cell(text: str) -> str:
 
 
 def _epilog(text: str) -> Iterator[str]:
-    """Blocks: what is indented is typed or lined up, the rest is sentences."""
+    """Paragraphs; indented blocks are code."""
     for block in text.split(_BREAK):
         head, *rest = block.strip().splitlines() or [""]
         if rest and all(line.startswith("  ") for line in rest):

@@ -1,4 +1,4 @@
-"""Which API a command talks to: what was named, else the laptop's own if it is up, else what kubectl would use."""
+"""Selects the API of a command: the named one, the local control plane if it is up, or that of kubectl."""
 
 import inspect
 import os
@@ -52,12 +52,12 @@ DataDirOption = Annotated[
 
 
 class Unreachable(Exception):
-    """There is no API to talk to; the message says what to do."""
+    """No API was found; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What the command line says."""
+    """The options that select an API."""
 
     kubeconfig: Path | None = None
     context: str = ""
@@ -76,14 +76,14 @@ def _named(
 
 
 OPTIONS = tuple(inspect.signature(_named).parameters.values())
-"""The options that name an API, as every command that asks one has them."""
+"""Parameters of commands that call an API."""
 
 
 def with_api_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command of a `target`, with the options that name one in its place."""
+    """Replace the `target` parameter of a command by the options that select an API."""
 
     @wraps(command)
-    def asking(**given: Any) -> None:
+    def command_with_options(**given: Any) -> None:
         target = _named(**{option.name: given.pop(option.name) for option in OPTIONS})
         command(**given, target=target)
 
@@ -92,13 +92,13 @@ def with_api_options(command: Callable[..., None]) -> Callable[..., None]:
         for parameter in inspect.signature(command).parameters.values()
         if parameter.name != "target"
     ]
-    asking.__annotations__ = {option.name: option.annotation for option in (*own, *OPTIONS)}
-    asking.__signature__ = inspect.Signature([*own, *OPTIONS])  # type: ignore[attr-defined] # inspect reads it
-    return asking
+    command_with_options.__annotations__ = {option.name: option.annotation for option in (*own, *OPTIONS)}
+    command_with_options.__signature__ = inspect.Signature([*own, *OPTIONS])  # type: ignore[attr-defined] # inspect reads it
+    return command_with_options
 
 
 def connection_of(target: Target, environment: Mapping[str, str] = os.environ) -> "Connection":
-    """The API that is meant; raises Unreachable if none is."""
+    """The connection to the target's API. Raises Unreachable."""
     from kubekit.client.connection import NoConnection, default, from_kubeconfig  # noqa: PLC0415 - heavy
 
     try:
@@ -113,7 +113,7 @@ def connection_of(target: Target, environment: Mapping[str, str] = os.environ) -
 
 
 def options_of(target: Target, namespace: str = "") -> str:
-    """What a further command needs to find the same things, to be written after it."""
+    """Options for a suggested command, so it uses the same API and namespace."""
     named = {
         "--kubeconfig": target.kubeconfig,
         "--context": target.context,
@@ -124,7 +124,7 @@ def options_of(target: Target, namespace: str = "") -> str:
 
 
 def may_auto_start(target: Target, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether nothing on this machine names an API but ours: then one may be started for the user."""
+    """Whether no other API is configured on this machine, so a local one may be started."""
     if target.kubeconfig is not None or target.context:
         return False
     home = Path(environment.get("HOME") or Path.home())
@@ -135,19 +135,19 @@ def may_auto_start(target: Target, environment: Mapping[str, str] = os.environ) 
 def local_data_directory(
     target: Target, environment: Mapping[str, str] = os.environ
 ) -> "DataDirectory | None":
-    """The data directory behind the API that is meant; None for any other API."""
+    """The data directory of the target, if it is a local control plane."""
     from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415 - not needed for --help
 
     if target.kubeconfig is not None or target.context:
         return _recorded_data_directory(target, environment)
-    place = DataDirectory.of(target.data_dir, environment)
+    directory = DataDirectory.of(target.data_dir, environment)
     if not _is_directory_named(target, environment):
         is_api_named = bool(environment.get("KUBECONFIG"))
         if is_api_named and (recorded := _recorded_data_directory(target, environment)) is not None:
             return recorded
-        if instance_of(place) is None:
+        if instance_of(directory) is None:
             return _recorded_data_directory(target, environment)
-    return place if instance_of(place) is not None else None
+    return directory if instance_of(directory) is not None else None
 
 
 def _is_directory_named(target: Target, environment: Mapping[str, str]) -> bool:
@@ -157,7 +157,7 @@ def _is_directory_named(target: Target, environment: Mapping[str, str]) -> bool:
 
 
 def _recorded_data_directory(target: Target, environment: Mapping[str, str]) -> "DataDirectory | None":
-    """The data directory that a kubeconfig of `jangar up`, or a copy of it, names, while that server is up."""
+    """The data directory that a kubeconfig of `jangar up` names, while that server is up."""
     from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415
     from kubekit.client.connection import NoConnection, default  # noqa: PLC0415
     from picokube import CONTEXT  # noqa: PLC0415 - not needed for --help
@@ -167,33 +167,33 @@ def _recorded_data_directory(target: Target, environment: Mapping[str, str]) -> 
     except NoConnection:
         return None
     recorded = connection.extensions.get(CONTEXT)
-    directory = recorded.get("dataDirectory") if isinstance(recorded, Mapping) else None
-    if not isinstance(directory, str) or not directory.startswith("/"):
+    path = recorded.get("dataDirectory") if isinstance(recorded, Mapping) else None
+    if not isinstance(path, str) or not path.startswith("/"):
         return None
-    place = DataDirectory(Path(directory))
+    directory = DataDirectory(Path(path))
     try:
-        instance = instance_of(place)
+        instance = instance_of(directory)
     except OSError:
-        # Of another user, or of another machine.
+        # The directory belongs to another user or machine.
         return None
-    return place if instance is not None and instance.server == connection.server else None
+    return directory if instance is not None and instance.server == connection.server else None
 
 
 def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:
-    """The kubeconfig of the control plane that is up. One that was named must be."""
+    """The kubeconfig of the running local control plane. Raises Unreachable if a named one is not up."""
     from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415 - not needed for --help
 
     is_named = _is_directory_named(target, environment)
-    place = (
+    directory = (
         DataDirectory.of(target.data_dir, environment)
         if is_named
         else local_data_directory(target, environment)
     )
-    instance = instance_of(place) if place is not None else None
+    instance = instance_of(directory) if directory is not None else None
     if instance is not None and instance.is_ready:
         return Path(instance.kubeconfig)
-    if not is_named or place is None:
+    if not is_named or directory is None:
         return None
     state = "is still starting" if instance else "is not up"
     option = f" --data-dir {target.data_dir}" if target.data_dir else ""
-    raise Unreachable(f"jangar {state} with {place.directory}: run jangar up{option}")
+    raise Unreachable(f"jangar {state} with {directory.directory}: run jangar up{option}")

@@ -1,4 +1,4 @@
-"""What the terminal can show, and writing to it. Text of files is made harmless before it is shown."""
+"""Terminal capabilities and output. Control characters in user text are escaped before a terminal shows it."""
 
 import os
 import re
@@ -6,24 +6,34 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Final, NoReturn, TextIO
+
+import typer
 
 from jangar.cli.exit_codes import ExitCode
 
 _WIDTH_OF_FILES: Final = 120
-"""Columns of output that goes to a file or a pipe."""
+"""Columns of output to a file or a pipe."""
 _RESET: Final = "\x1b[0m"
 _COLOR: Final = re.compile(r"\x1b\[[0-9;:]*m")
 _CONTROL: Final = re.compile(
     r"(?P<color>\x1b\[[0-9;:]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
-"""Control characters but tab and newline, and those that reorder a line; colors are told apart."""
+"""Control characters except tab and newline, and characters that reorder a line; colors form a group."""
+
+
+class TextOrJson(StrEnum):
+    """Output formats of commands that have no table."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 def write_lines(lines: Iterable[str], *, to: TextIO | None = None) -> None:
-    """Writes the lines to standard output, or elsewhere; ends quietly if the reader has gone.
+    """Write lines to standard output or another stream. Exits without a message if the reader closed the pipe.
 
-    A terminal gets nothing that could steer it but colors: logs and messages are texts of users. A file or a pipe
+    A terminal gets no control characters except colors, because logs and messages contain user text. A file or a pipe
     gets every byte.
     """
     stream = to or sys.stdout
@@ -36,34 +46,34 @@ def write_lines(lines: Iterable[str], *, to: TextIO | None = None) -> None:
 
 
 def write_error(line: str) -> None:
-    """One line for programs; for people on a terminal as many as its width needs, broken between words."""
+    """Write a message to standard error; a terminal gets it wrapped to its width."""
     shown = printable(line)
     write_lines(folded(shown, columns()) if sys.stderr.isatty() else [shown], to=sys.stderr)
 
 
 def folded(line: str, width: int) -> list[str]:
-    """A sentence in lines of this width, a word that is longer left whole; further lines are indented."""
+    """A sentence wrapped to this width. Long words are not broken; further lines are indented."""
     return textwrap.wrap(
         line, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     ) or [line]
 
 
 def _leave_broken_pipe(stream: TextIO) -> NoReturn:
-    """Points the stream elsewhere, or Python would complain when it flushes at exit."""
+    """Redirect the stream, because Python would report an error when it flushes at exit."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, stream.fileno())
     raise SystemExit(ExitCode.BROKEN_PIPE)
 
 
 def printable(text: str) -> str:
-    """The text on one line, with whatever could steer a terminal or reorder the line written as an escape."""
+    """The text on one line, with control and reordering characters escaped."""
     if text.isprintable():
         return text
     return "".join(item if item.isprintable() else ascii(item)[1:-1] for item in text)
 
 
 def without_control(text: str) -> str:
-    """The text with its lines and colors, and whatever else could steer a terminal or reorder a line as an escape."""
+    """The text with its lines and colors; other control and reordering characters are escaped."""
     if text.isprintable():
         return text
     colors = len(_COLOR.findall(text))
@@ -76,17 +86,17 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def has_color(stream: TextIO) -> bool:
-    """Color is for terminals, and for people who did not decline it (https://no-color.org)."""
+    """Whether to use color: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
     return can_redraw(stream) and not os.environ.get("NO_COLOR")
 
 
 def can_redraw(stream: TextIO) -> bool:
-    """Whether lines that were written can be replaced: a terminal that is not a dumb one."""
+    """Whether written lines can be replaced, as on a terminal that is not dumb."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def columns() -> int:
-    """How wide a line may be."""
+    """Maximum width of a line."""
     return shutil.get_terminal_size((_WIDTH_OF_FILES, 0)).columns
 
 
@@ -96,3 +106,12 @@ def has_box_characters(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def match_word(text: str, words: Iterable[str], option: str) -> str:
+    """The word that the user typed in any case. Raises a usage error if it is none of them."""
+    known = [*words]
+    match = next((word for word in known if word.lower() == text.lower()), None)
+    if match is None:
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(known)}", param_hint=option)
+    return match

@@ -1,4 +1,4 @@
-"""YAML as this command line writes it: one document, block style, keys in their order."""
+"""YAML output of the command line: one document, block style, with keys in their order."""
 
 from typing import Any
 

@@ -11,20 +11,28 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from jangar import __version__
+from jangar.operations.audit import AuditTrail
+from jangar.operations.cluster_status import ClusterStatus
+from jangar.operations.idempotency import KeyStore
+from jangar.operations.live_runs import LiveRuns
+from jangar.operations.past_runs import PastRuns
+from jangar.operations.run_reading import RunSource
 from jangar.processes.history import address_of, opener
 from jangar.processes.lifecycle import on_stop_signal
-from jangar.server.audit import AuditTrail
-from jangar.server.cluster_status import ClusterStatus
 from jangar.server.http.app import application
-from jangar.server.http.event_stream import written
+from jangar.server.http.event_stream import encode_change
 from jangar.server.http.guards import AllowedHosts
-from jangar.server.http.identity import MANAGER, AllRights, BearerCallers, Caller, Doorkeeper, Sessions
-from jangar.server.http.proxied import ANY_USER, ProxiedCallers
+from jangar.server.http.identity import (
+    ANY_USER,
+    MANAGER,
+    AllRights,
+    Authenticator,
+    BearerPrincipals,
+    Principal,
+    ProxiedPrincipals,
+    Sessions,
+)
 from jangar.server.http.service import HistoryKept, Parts, Service
-from jangar.server.idempotency import KeyRing
-from jangar.server.live_runs import LiveRuns
-from jangar.server.past_runs import PastRuns
-from jangar.server.run_reads import RunReads
 from jangar.settings.control_plane import ControlPlaneSettings, control_plane_settings
 from jangar.store.urls import DatabaseAddress
 from jangar.telemetry.metrics import Metrics
@@ -45,7 +53,7 @@ class ApiAccess:
     own: Transport
     caller: Callable[[str], Transport]
     """Returns the transport for a bearer token."""
-    proxied: ProxiedCallers | None = None
+    proxied: ProxiedPrincipals | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,10 +137,10 @@ async def run_control_plane(options: ControlPlane, environment: Mapping[str, str
 
 def _proxied(
     settings: ControlPlaneSettings, transport: Callable[[Impersonated], Transport]
-) -> ProxiedCallers | None:
+) -> ProxiedPrincipals | None:
     if not settings.proxy_user_header:
         return None
-    return ProxiedCallers(
+    return ProxiedPrincipals(
         transport,
         user=settings.proxy_user_header.lower(),
         groups=settings.proxy_groups_header.lower(),
@@ -168,21 +176,21 @@ async def http_frontend(
     """Serve the HTTP API and web page while the block runs. Session users act with the permissions of `own`."""
     client = Client(access.own, manager=MANAGER)
     owner = (
-        Caller(name="owner", client=client, transport=access.own, rights=AllRights()) if sessions else None
+        Principal(name="owner", client=client, transport=access.own, rights=AllRights()) if sessions else None
     )
-    live = LiveRuns(client, frontend.namespaces, written)
-    doorkeeper = Doorkeeper(
-        BearerCallers(access.caller, client), sessions=sessions, owner=owner, proxied=access.proxied
+    live = LiveRuns(client, frontend.namespaces, encode_change)
+    authenticator = Authenticator(
+        BearerPrincipals(access.caller, client), sessions=sessions, owner=owner, proxied=access.proxied
     )
     past = PastRuns(opener(frontend.history)) if frontend.history is not None else None
     trail = AuditTrail(past.history if past else None, now=_now, keep=frontend.audit_retention)
     service = Service(
         version=__version__,
         live=live,
-        reads=RunReads(client, live, past),
-        doorkeeper=doorkeeper,
+        runs=RunSource(client, live, past),
+        authenticator=authenticator,
         trail=trail,
-        around=ClusterStatus(client, access.own, frontend.namespaces.names),
+        cluster=ClusterStatus(client, access.own, frontend.namespaces.names),
         now=_now,
         parts=frontend.parts,
         namespace=frontend.namespace,
@@ -190,7 +198,7 @@ async def http_frontend(
         past=past,
         tails=frontend.tails,
         metrics=frontend.metrics,
-        ring=KeyRing(keys=past.history, past=past.made_with, now=_now) if past else None,
+        keys=KeyStore(keys=past.history, past=past.created_with, now=_now) if past else None,
         logs_access=frontend.logs_access,
         command_prefix=frontend.command_prefix,
         history_kept=frontend.history_kept,
@@ -208,7 +216,7 @@ async def http_frontend(
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)
-        await doorkeeper.close()
+        await authenticator.close()
         if past is not None:
             await past.close()
 

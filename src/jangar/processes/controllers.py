@@ -26,9 +26,9 @@ from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.lint.conditions import compile_loop, compile_when
+from jangar.operations.cluster_status import DOMAIN
 from jangar.processes.history import address_of, opener, tails_directory
 from jangar.processes.lifecycle import collecting_when_idle, on_stop_signal
-from jangar.server.shard_members import DOMAIN
 from jangar.settings.controllers import (
     ControllerSettings,
     admission_policy,

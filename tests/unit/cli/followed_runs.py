@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from jangar.api.phases import ExecutionMode, Phase, StepPhase
 from jangar.cli.following.tree import RunSnapshot, Tree, tree_of
-from jangar.cli.runs.reading import ReadRun
 from jangar.domain.orchestration.explain import RunView
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.status_contract import Lifecycle
+from jangar.operations.run_reading import ReadRun
 from support.builders import a_definition, a_step, at
 
 NOW = at(11)

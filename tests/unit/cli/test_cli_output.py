@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import typer
 
+from jangar.cli.error_messages import api_error_message
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.output.form import Form, Shape, object_lines, parse_form
 from jangar.cli.output.spans import age, parse_span, span
 from jangar.cli.output.table import cell_width, field_lines, fit, table, value_line
-from jangar.cli.refusals import refusal
 from kubekit.client import errors
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -157,11 +157,11 @@ def test_objects_for_scripts():
 )
 def test_every_refusal_says_what_to_do_next(error, code, said):
     """With its exit code."""
-    message, found = refusal(error)
+    message, found = api_error_message(error)
     assert found is code
     assert said in message
 
 
 def test_what_is_no_refusal_is_not_swallowed():
     """A bug stays one."""
-    assert refusal(ValueError("bug")) is None
+    assert api_error_message(ValueError("bug")) is None

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from jangar.cli.findings import finding_lines
+from jangar.cli.manifests import finding_lines
 from jangar.cli.terminal import (
     folded,
     has_box_characters,

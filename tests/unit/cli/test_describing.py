@@ -4,12 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from jangar.cli.runs.describing import described, described_document
-from jangar.cli.runs.explaining import explained, explained_document, lines
-from jangar.cli.runs.listing import Filter, row_of
-from jangar.cli.runs.past import PastRun, past_document, past_lines
-from jangar.cli.runs.step_data import step_data
+from jangar.cli.run_description import (
+    description_document,
+    description_lines,
+    explanation_document,
+    explanation_lines,
+)
+from jangar.cli.stored_run import stored_run_document, stored_run_lines
 from jangar.domain.views import step_inputs
+from jangar.operations.past_runs import StoredRun
+from jangar.operations.run_documents import list_item
+from jangar.operations.run_list import RunFilter
+from jangar.operations.run_reading import explanations, step_data
 from jangar.store.rows import RunRow, StepRow
 from support.builders import a_definition, a_step, at
 from unit.cli.followed_runs import FAILED, NOW, SUCCEEDED, a_seen
@@ -37,7 +43,7 @@ def a_run():
 
 def test_describe_shows_what_each_step_was_given_and_returned():
     """B6: rendered, and cut with a mark. A step that has not started was given nothing yet."""
-    reported = described(a_run(), [], NOW, width=80, color=False, tails={})
+    reported = description_lines(a_run(), [], NOW, width=80, color=False, tails={})
     at_data = reported.index("Inputs and outputs:")
     assert reported[at_data + 1 : at_data + 6] == [
         "  build",
@@ -53,7 +59,7 @@ def test_describe_shows_what_each_step_was_given_and_returned():
 
 def test_scripts_get_whole_values():
     """B6: what is cut for a person is whole in JSON."""
-    steps = described_document(a_run(), [], NOW, {})["steps"]
+    steps = description_document(a_run(), [], NOW, {})["steps"]
     assert [len(step["inputs"].get("log", "")) for step in steps] == [0, 3000, 0]
     assert steps[0]["outputs"] == {"image": "app:main"}
 
@@ -69,11 +75,11 @@ def test_inputs_of_a_run_are_bounded_together(monkeypatch):
 def test_explain_shows_the_inputs_of_a_failed_step():
     """B6: why it failed is often in what it was given."""
     run = a_run()
-    reported = lines(run, explained(run, ""), width=80)
+    reported = explanation_lines(run, explanations(run, ""), width=80)
     at_step = next(at for at, line in enumerate(reported) if line.startswith("  publish"))
     assert reported[at_step + 1].split() == ["in", "image=app:main"]
     assert max(map(len, reported)) <= 80
-    (step,) = explained_document(run, explained(run, "build"))["steps"]
+    (step,) = explanation_document(run, explanations(run, "build"))["steps"]
     assert (step["inputs"], step["outputs"]) == ({"branch": "main"}, {"image": "app:main"})
 
 
@@ -96,8 +102,8 @@ def test_history_shows_inputs_and_outputs_of_steps():
         StepRow(position=0, name="build", kind="ToolRun", phase="Succeeded", outputs={"image": "app:main"})
     ]
     inputs = {item.step: item.inputs for item in step_data(a_run())}
-    past = PastRun(row=row, steps=steps, inputs=inputs)
-    reported = past_lines(past, width=80, color=False)
+    past = StoredRun(row=row, steps=steps, inputs=inputs)
+    reported = stored_run_lines(past, width=80, color=False)
     assert "Parameters:    branch=main" in reported
     at_data = reported.index("Inputs and outputs:")
     assert reported[at_data + 1 : at_data + 4] == [
@@ -105,7 +111,7 @@ def test_history_shows_inputs_and_outputs_of_steps():
         "    in   branch=main",
         "    out  image=app:main",
     ]
-    (step,) = past_document(past)["status"]["stepStatuses"]
+    (step,) = stored_run_document(past)["status"]["stepStatuses"]
     assert (step["inputs"], step["outputs"]) == ({"branch": "main"}, {"image": "app:main"})
 
 
@@ -115,9 +121,9 @@ def test_a_list_leaves_out_nested_runs_unless_asked(children, is_shown):
     obj = dict(a_run().obj)
     owner = {"kind": "OrchestrationRun", "name": "outer", "uid": "o", "controller": True}
     obj["metadata"] = {**obj["metadata"], "ownerReferences": [owner]}
-    asked = Filter(children=children)
-    assert asked.matches(obj, row_of(obj, NOW), NOW) is is_shown
-    assert asked.matches(a_run().obj, row_of(obj, NOW), NOW)
+    wanted = RunFilter(nested=children)
+    assert wanted.matches(list_item(obj)) is is_shown
+    assert wanted.matches(list_item(a_run().obj))
 
 
 @pytest.mark.rule("AGENT-3")
@@ -125,9 +131,9 @@ def test_the_last_log_lines_of_failed_steps_are_shown():
     """B5: people and scripts find them where they look first; a step without any has none."""
     name = a_run().record.steps[0].name
     tails = {name: ["cannot open x", "giving up"], "other": []}
-    reported = described(a_run(), [], NOW, width=80, color=False, tails=tails)
+    reported = description_lines(a_run(), [], NOW, width=80, color=False, tails=tails)
     place = reported.index(f"Last log lines of {name}:")
     assert reported[place + 1 : place + 3] == ["  | cannot open x", "  | giving up"]
     assert not any("other" in line for line in reported)
-    steps = described_document(a_run(), [], NOW, tails)["steps"]
+    steps = description_document(a_run(), [], NOW, tails)["steps"]
     assert steps[0]["lastLogLines"] == ["cannot open x", "giving up"]

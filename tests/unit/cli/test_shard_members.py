@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from jangar.cli.shard_members import document, rows
+from jangar.cli.table_rows import member_rows, shard_set_document
+from jangar.operations.cluster_status import shard_sets
 from jangar.processes.controllers import DOMAIN
-from jangar.server.shard_members import shared_work
 from kubekit.leases.shard_records import Role, SetNames
 
 NAMES = SetNames(name="controllers", namespace="agents", domain=DOMAIN)
@@ -43,8 +43,8 @@ LEASES = [
 
 def test_members_are_listed_with_their_versions_and_shards():
     """And what nobody holds at this moment."""
-    (work,) = shared_work(LEASES, NOON)
-    assert rows(work, NOON, wide=False) == [
+    (work,) = shard_sets(LEASES, NOON)
+    assert member_rows(work, NOON, wide=False) == [
         ["a", "1.2.0", "2/4", "00,03", "2h", "alive"],
         ["b", "1.3.0", "1/4", "01", "2h", "alive"],
         ["(none)", "", "1/4", "02", "", ""],
@@ -53,8 +53,8 @@ def test_members_are_listed_with_their_versions_and_shards():
 
 def test_wide_rows_tell_where_and_since_when():
     """The host, the last renewal and the last gain."""
-    (work,) = shared_work(LEASES, NOON)
-    assert rows(work, NOON, wide=True)[0] == [
+    (work,) = shard_sets(LEASES, NOON)
+    assert member_rows(work, NOON, wide=True)[0] == [
         "agents/controllers",
         "a",
         "1.2.0",
@@ -70,8 +70,8 @@ def test_wide_rows_tell_where_and_since_when():
 
 def test_scripts_get_every_shard_with_its_time():
     """The same facts, with nothing shortened."""
-    (work,) = shared_work(LEASES, NOON)
-    reported = document(work)
+    (work,) = shard_sets(LEASES, NOON)
+    reported = shard_set_document(work)
     assert (reported["name"], reported["namespace"], reported["shards"], reported["unheld"]) == (
         "controllers",
         "agents",
@@ -85,6 +85,6 @@ def test_scripts_get_every_shard_with_its_time():
 def test_a_member_that_has_fallen_silent_is_reported_as_that():
     """So is a holder whose own Lease is gone."""
     leases = [NAMES.set_lease(2), a_member("a", renewed="2026-01-01T11:00:00Z"), a_shard(0, "gone", 2)]
-    (work,) = shared_work(leases, NOON)
+    (work,) = shard_sets(leases, NOON)
     states = [(member.name, member.is_alive, len(member.holds)) for member in work.members]
     assert states == [("a", False, 0), ("gone", False, 1)]

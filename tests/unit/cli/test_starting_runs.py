@@ -3,8 +3,8 @@
 import pytest
 
 from jangar.cli.api_session import Failure
+from jangar.cli.manifests import RunOptions, start_of, with_generated_name
 from jangar.cli.parameters import MAX_FILE_BYTES, parse_parameters
-from jangar.cli.starting import RunOptions, renamed, start_of
 
 GROUP = "orchestration.proompteng.ai/v1alpha1"
 TOOL = {"apiVersion": "tools.proompteng.ai/v1alpha1", "kind": "Tool", "metadata": {"name": "t"}, "spec": {}}
@@ -152,4 +152,4 @@ def test_two_outermost_orchestrations_are_named():
 
 def test_running_again_takes_a_new_name():
     """Made from the old one."""
-    assert renamed(run("r"))["metadata"] == {"generateName": "r-"}
+    assert with_generated_name(run("r"))["metadata"] == {"generateName": "r-"}

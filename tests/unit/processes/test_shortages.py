@@ -8,8 +8,8 @@ import sqlite3
 import pytest
 import typer
 
+from jangar.cli.error_messages import describe_failure, report_process_errors
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.process_errors import describe_failure, report_process_errors
 from jangar.processes.shortages import Machine, machine_problems, shortage
 from jangar.settings.variables import BadSettings
 from kubekit.controller.manager import PartFailed

@@ -1,4 +1,4 @@
-"""Event streams: heartbeats while nothing happens, and none of the events lost or changed by them."""
+"""Event streams: heartbeats while idle, which neither lose nor change events."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ async def _slow() -> AsyncGenerator[Event | bytes]:
 
 
 def test_a_silent_stream_sends_heartbeats_with_the_servers_time(monkeypatch):
-    """C1: the page measures the age of its data by the last message."""
+    """The page measures the age of its data by the last message (C1)."""
     monkeypatch.setattr(event_stream, "HEARTBEAT", 0.01)
     before = time.time() * 1000
     first, *beats = asyncio.run(_read(_silent(), 4))
@@ -45,7 +45,7 @@ def test_a_silent_stream_sends_heartbeats_with_the_servers_time(monkeypatch):
 
 
 def test_heartbeats_lose_no_event(monkeypatch):
-    """An event that comes between two heartbeats is sent once, with its id; heartbeats have none."""
+    """An event between two heartbeats is sent once, with its id; heartbeats have no id."""
     monkeypatch.setattr(event_stream, "HEARTBEAT", 0.03)
 
     async def read_all() -> bytes:

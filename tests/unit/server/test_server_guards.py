@@ -1,4 +1,4 @@
-"""Who is listened to: names of the server, origins of pages, and sessions."""
+"""Accepted Host headers, origins of pages, and sessions."""
 
 import pytest
 from starlette.datastructures import Headers
@@ -25,33 +25,33 @@ LAPTOP = AllowedHosts.loopback(7480)
     ],
 )
 def test_only_our_own_page_writes_from_a_browser(method, headers, status):
-    """Reads are guarded by the name and the session, writes by the origin too."""
+    """Reads check the host and the session, writes also the origin."""
     refusal = LAPTOP.refusal(method, Headers(headers))
     assert (refusal.status if refusal else None) == status
 
 
 def test_other_origins_write_where_they_are_allowed():
-    """On a cluster a page may be served from elsewhere."""
+    """On a cluster the page may be served from another origin."""
     cluster = AllowedHosts(hosts=None, origins=frozenset({"https://page.example"}))
     asked = {"host": "api", "origin": "https://page.example", "sec-fetch-site": "cross-site"}
     assert cluster.refusal("POST", Headers(asked)) is None
 
 
 def test_a_session_ends_and_cannot_be_made_up():
-    """It is signed with the token, and its end is part of what is signed."""
+    """The signature covers its expiry and depends on the token."""
     sessions = Sessions("token" * 8, "cookie")
     session = sessions.new(1000.0)
-    assert sessions.is_ours(session, 1001.0)
-    assert not sessions.is_ours(session, 1001.0 + SESSION_SECONDS)
+    assert sessions.is_valid(session, 1001.0)
+    assert not sessions.is_valid(session, 1001.0 + SESSION_SECONDS)
     until, _, signature = session.partition(".")
-    assert not sessions.is_ours(f"{int(until) + 1}.{signature}", 1001.0)
-    assert not sessions.is_ours("", 0.0)
-    assert not Sessions("another" * 8, "cookie").is_ours(session, 1001.0)
+    assert not sessions.is_valid(f"{int(until) + 1}.{signature}", 1001.0)
+    assert not sessions.is_valid("", 0.0)
+    assert not Sessions("another" * 8, "cookie").is_valid(session, 1001.0)
 
 
 @pytest.mark.parametrize("token", ["", "short"])
 def test_a_token_that_anybody_could_guess_makes_no_sessions(token):
-    """E15: an empty file of the token would let everybody in."""
+    """An empty token file would admit everyone (E15)."""
     with pytest.raises(ValueError, match="characters"):
         Sessions(token, "cookie")
-    assert not Sessions("token" * 8, "cookie").opens("")
+    assert not Sessions("token" * 8, "cookie").accepts("")

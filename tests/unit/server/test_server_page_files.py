@@ -1,4 +1,4 @@
-"""The built page: made from the sources that stand here, small enough, and without anything from elsewhere."""
+"""The built page: up to date with its sources, small, and without external resources."""
 
 import gzip
 import re
@@ -12,18 +12,18 @@ HEAVIEST = 350 * 1000
 
 
 def test_the_built_page_is_that_of_the_sources():
-    """Who changes the sources builds the page (make web), or this says so."""
+    """After a change of the sources the page must be built (make web)."""
     now = subprocess.check_output([sys.executable, ROOT / "scripts" / "web-fingerprint"], text=True)
     assert (BUILT / "sources.sha256").read_text() == now, "web/ has changed: make web, and commit the result"
 
 
 def test_the_page_is_light():
-    """At most 350 kB over the wire, all of it together."""
+    """At most 350 kB over the wire in total."""
     files = [path for path in BUILT.rglob("*.*") if path.suffix != ".sha256"]
     assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= HEAVIEST
 
 
 def test_the_page_loads_nothing_from_elsewhere():
-    """It works without the internet, and tells nobody who looks."""
+    """It works without the internet, and reports users to no other site."""
     page = (BUILT / "index.html").read_text()
     assert re.findall(r'(?:src|href)="(?!/assets/)[^"]*"', page) == []

@@ -1,9 +1,8 @@
-"""Callers whom a trusted proxy names: which of their groups count."""
+"""Principals that a trusted proxy names: which users and groups are accepted."""
 
 import pytest
 
-from jangar.server.http.identity import Unknown
-from jangar.server.http.proxied import ProxiedCallers
+from jangar.server.http.identity import ProxiedPrincipals, Unknown
 from jangar.settings.control_plane import control_plane_settings
 from jangar.settings.variables import BadSettings
 
@@ -18,9 +17,9 @@ SECRET = "of-the-proxy-alone"  # noqa: S105 - of this test
     ],
 )
 def test_groups_that_are_not_listed_are_left_out(allowed, groups):
-    """For the API refuses the whole request if one of them may not be impersonated."""
+    """The API rejects the whole request if one of them may not be impersonated."""
     asked = []
-    callers = ProxiedCallers(
+    callers = ProxiedPrincipals(
         asked.append, user="x-user", groups="x-groups", secret=SECRET, allowed=allowed, users=None
     )
     headers = {"x-user": "ann", "x-groups": "team-a, other", "x-jangar-proxy-secret": SECRET}
@@ -33,8 +32,8 @@ def test_groups_that_are_not_listed_are_left_out(allowed, groups):
     [("ann", "", True), ("bob", "", False), ("bob", "other", False), ("bob", "team-a", True)],
 )
 def test_only_named_users_and_members_of_named_groups_sign_in(name, groups, is_known):
-    """Whoever the proxy names beyond them is refused."""
-    callers = ProxiedCallers(
+    """Other users are rejected."""
+    callers = ProxiedPrincipals(
         lambda _: None,
         user="x-user",
         groups="x-groups",
@@ -51,7 +50,7 @@ def test_only_named_users_and_members_of_named_groups_sign_in(name, groups, is_k
 
 
 def test_a_proxy_without_users_or_groups_is_refused_at_start():
-    """Anybody must be asked for in words."""
+    """Accepting every user must be configured explicitly."""
     named = {
         "JANGAR_TRUSTED_PROXY_USER_HEADER": "X-User",
         "JANGAR_TRUSTED_PROXY_SECRET": SECRET,

@@ -1,25 +1,25 @@
-"""The table of routes as a whole: rules that a new line cannot forget."""
+"""Rules that every row of the route table follows."""
 
 import pytest
 
 from jangar.server.http.guards import SAFE
 from jangar.server.http.identity import Right
 from jangar.server.http.openapi import document
+from jangar.server.http.route import OPEN
 from jangar.server.http.routes import ROUTES
-from jangar.server.http.table import OPEN
 
 CHANGING = [entry for entry in ROUTES if entry.method not in SAFE and entry.path != "/v1/session"]
 
 
 @pytest.mark.parametrize("entry", CHANGING, ids=lambda item: item.operation)
 def test_nothing_changes_without_a_right(entry):
-    """No mutating route without identity: each names the right of Kubernetes that it takes."""
+    """Every changing route requires a Kubernetes permission."""
     assert isinstance(entry.access, Right)
     assert entry.access.verb in {"create", "patch", "delete"}
 
 
 def test_open_routes_are_few_and_known():
-    """What anybody may ask is listed here."""
+    """The routes without authentication are listed here."""
     assert {entry.path for entry in ROUTES if entry.access is OPEN} == {
         "/health",
         "/ready",
@@ -30,7 +30,7 @@ def test_open_routes_are_few_and_known():
 
 
 def test_every_line_has_a_name_of_its_own():
-    """Operations of the document, by which clients are generated."""
+    """Operation ids, from which clients are generated."""
     names = [entry.operation for entry in ROUTES]
     assert len(set(names)) == len(names)
 

@@ -1,28 +1,29 @@
-"""`jangar history`: what became of runs, also of those that are deleted."""
+"""`jangar history`: ended runs, including deleted ones."""
 
 import os
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.output.form import TABLE, Form, FormOption, Shape
+from jangar.cli.output.form import TABLE, Form, FormOption, Shape, object_lines
 from jangar.cli.output.spans import parse_span
+from jangar.cli.output.table import table
 from jangar.cli.target import AllNamespacesOption, DataDirOption, NamespaceOption
-from jangar.cli.terminal import columns, has_color, write_error, write_lines
+from jangar.cli.terminal import columns, has_color, match_word, write_error, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from jangar.cli.runs.past import PastRun
     from jangar.store.history import History
     from jangar.store.rows import Query, RunRow
     from jangar.store.urls import DatabaseAddress
 
 T = TypeVar("T")
+KINDS = ("AgentRun", "OrchestrationRun", "ToolRun")
 
 EPILOG = """\b
 Examples:
@@ -76,29 +77,33 @@ def history_command(  # noqa: PLR0913, PLR0917 - options
 
     For one run, show everything that the history stores.
     """
-    from jangar.cli.runs.past import past_document, past_lines  # noqa: PLC0415 - heavy
+    from jangar.cli.stored_run import (  # noqa: PLC0415
+        stored_row_document,
+        stored_run_document,
+        stored_run_lines,
+    )
+    from jangar.operations.past_runs import get_stored_run  # noqa: PLC0415
 
-    place = None if all_namespaces else namespace or "default"
-    query = _query(place, phases or (), kinds or (), since, limit, children=children)
+    searched = None if all_namespaces else namespace or "default"
+    query = _query(searched, phases or (), kinds or (), since, limit, children=children)
     address = _address(data_dir, database_env)
     if run:
-        past = _query_history(address, lambda history: _one(history, place, run))
+        past = _query_history(address, lambda history: get_stored_run(history, searched, run))
         if past is None:
-            write_error(f"jangar history: no run {run} in the history of {place or 'any namespace'}")
+            write_error(f"jangar history: no run {run} in the history of {searched or 'any namespace'}")
             raise typer.Exit(ExitCode.NOT_FOUND)
         if output.is_table:
             width = columns() if sys.stdout.isatty() and output.shape is not Shape.WIDE else None
-            write_lines(past_lines(past, width=width, color=has_color(sys.stdout)))
+            write_lines(stored_run_lines(past, width=width, color=has_color(sys.stdout)))
         else:
-            _write(output, [past_document(past)], is_one=True)
+            write_lines(object_lines(output, [stored_run_document(past)], is_one=True))
         return
-    found = _query_history(address, lambda history: history.page(query))[::-1]
+    rows = _query_history(address, lambda history: history.page(query))[::-1]
     if output.is_table:
-        _show(found, output, spread=all_namespaces)
+        _show(rows, output, spread=all_namespaces)
     else:
-        from jangar.cli.runs.past import run_document  # noqa: PLC0415 - heavy
-
-        _write(output, [run_document(item) for item in found], is_one=False)
+        documents = [stored_row_document(row) for row in rows]
+        write_lines(object_lines(output, documents, is_one=False))
 
 
 def _query(
@@ -115,19 +120,12 @@ def _query(
 
     return Query(
         namespace=namespace,
-        phases=tuple(_one_of(item, [str(phase) for phase in TERMINAL], "--phase") for item in phases),
-        kinds=tuple(_one_of(kind, ["OrchestrationRun", "AgentRun", "ToolRun"], "--kind") for kind in kinds),
+        phases=tuple(match_word(phase, sorted(map(str, TERMINAL)), "--phase") for phase in phases),
+        kinds=tuple(match_word(kind, KINDS, "--kind") for kind in kinds),
         finished_after=datetime.now(UTC) - since if since else None,
         roots_only=not children,
         limit=limit,
     )
-
-
-def _one_of(text: str, words: list[str], option: str) -> str:
-    found = next((word for word in words if word.lower() == text.lower()), None)
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(sorted(words))}", param_hint=option)
-    return found
 
 
 def _address(data_dir: Path | None, variable: str) -> "DatabaseAddress":
@@ -136,8 +134,8 @@ def _address(data_dir: Path | None, variable: str) -> "DatabaseAddress":
     from jangar.store.urls import SqliteFile, parse_url  # noqa: PLC0415
 
     if not variable:
-        place = local_data_directory(Target(data_dir=data_dir)) or DataDirectory.of(data_dir, os.environ)
-        return SqliteFile(place.history)
+        directory = local_data_directory(Target(data_dir=data_dir)) or DataDirectory.of(data_dir, os.environ)
+        return SqliteFile(directory.history)
     if not os.environ.get(variable):
         raise typer.BadParameter(f"{variable} is not set", param_hint="--database-env")
     try:
@@ -152,7 +150,7 @@ def _query_history(address: "DatabaseAddress", work: "Callable[[History], Awaita
     from jangar.store.database_history import DatabaseHistory  # noqa: PLC0415 - heavy
     from jangar.store.errors import StoreError  # noqa: PLC0415
 
-    async def asked() -> "T":
+    async def query() -> "T":
         history = DatabaseHistory(address, read_only=True)
         try:
             return await work(history)
@@ -160,50 +158,21 @@ def _query_history(address: "DatabaseAddress", work: "Callable[[History], Awaita
             await history.close()
 
     try:
-        return asyncio.run(asked())
+        return asyncio.run(query())
     except StoreError as error:
         write_error(f"jangar history: {error}")
         raise typer.Exit(ExitCode.UNREACHABLE) from None
 
 
-async def _one(history: "History", namespace: str | None, name: str) -> "PastRun | None":
-    """By uid, else the last one of that name."""
-    from jangar.cli.runs.past import PastRun, past_inputs  # noqa: PLC0415 - heavy
-    from jangar.store.rows import Query  # noqa: PLC0415
+def _show(runs: "list[RunRow]", output: Form, *, spread: bool) -> None:
+    from jangar.cli.stored_run import HEADS, OPTIONAL, WIDE_HEADS, stored_row_cells  # noqa: PLC0415
 
-    row = await history.run(name)
-    if row is None:
-        named = await history.page(Query(namespace=namespace, name=name, roots_only=False, limit=1))
-        row = named[0] if named else None
-    if row is None:
-        return None
-    steps = await history.steps(row.uid)
-    tails = {step.child_uid: await history.log_tail(step.child_uid) for step in steps if step.child_uid}
-    return PastRun(
-        row=row,
-        steps=steps,
-        log_tail=await history.log_tail(row.uid),
-        step_tails=tails,
-        inputs=past_inputs(row, await history.whole(row.uid)) if steps else {},
-    )
-
-
-def _show(found: "list[RunRow]", output: Form, *, spread: bool) -> None:
-    from jangar.cli.output.table import table  # noqa: PLC0415 - not needed for --help
-    from jangar.cli.runs.past import HEADS, OPTIONAL, WIDE_HEADS, cells  # noqa: PLC0415
-
-    if not found:
+    if not runs:
         write_error("no matching runs in the history")
         return
     is_wide = output.shape is Shape.WIDE
     heads = [*["Namespace"] * spread, *(WIDE_HEADS if is_wide else HEADS)]
     now = datetime.now(UTC)
-    rows = [cells(item, now, wide=is_wide, spread=spread) for item in found]
+    rows = [stored_row_cells(run, now, wide=is_wide, spread=spread) for run in runs]
     width = columns() if sys.stdout.isatty() and not is_wide else None
     write_lines(table(heads, rows, width=width, color=has_color(sys.stdout), optional=OPTIONAL))
-
-
-def _write(output: Form, documents: "list[dict[str, Any]]", *, is_one: bool) -> None:
-    from jangar.cli.output.form import object_lines  # noqa: PLC0415 - not needed for --help
-
-    write_lines(object_lines(output, documents, is_one=is_one))

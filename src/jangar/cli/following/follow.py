@@ -18,12 +18,13 @@ from jangar.cli.following.rendering import SHOWN_TAILS, TAIL_LINES, failures, su
 from jangar.cli.following.run_watcher import watch_run
 from jangar.cli.following.screens import Choice, Interrupts, Screen, screen
 from jangar.cli.following.tree import RunSnapshot, Tree, each_node, tree_of
-from jangar.cli.runs.reading import RUNS
-from jangar.cli.runs.step_logs import logs_of, sources
 from jangar.cli.target import Target, local_data_directory, options_of
 from jangar.cli.terminal import columns, folded, write_error, write_lines
 from jangar.controllers.resources import CHILD_UID
-from jangar.server.steering import cancel
+from jangar.operations.caller import RunRef
+from jangar.operations.refusals import Refused
+from jangar.operations.run_control import cancel_run
+from jangar.operations.step_logs import log_sources
 from kubekit.client.builtin import PODS
 from kubekit.client.errors import ApiError
 
@@ -183,11 +184,11 @@ class Follow:
         return None
 
     async def _cancel(self) -> None:
-        """Cancel the run, after reading it again: it may have been replaced since following began."""
-        meta, client = self._obj["metadata"], self._session.client
-        run = await client.get(RUNS, meta["name"], meta["namespace"])
-        if run["metadata"]["uid"] == meta["uid"]:
-            await cancel(client, run)
+        """Cancel this very run; nothing to do if it was deleted and a later run has its name."""
+        meta = self._obj["metadata"]
+        ref = RunRef(namespace=meta["namespace"], name=meta["name"], uid=meta["uid"])
+        with contextlib.suppress(Refused):
+            await cancel_run(self._session.caller, ref)
 
     async def _watch(self) -> None:
         async with aclosing(watch_run(self._session, self._obj, tick=self._screen.tick)) as snapshots:
@@ -229,9 +230,9 @@ async def _tails(
     session: "Session", snapshot: RunSnapshot, tree: Tree, target: Target
 ) -> dict[str, list[str]]:
     """The last log lines of some failed steps; empty if they cannot be read."""
-    logs = logs_of(session, tails_of(target))
+    logs = session.logs(tails_of(target))
     selected = [
-        source for path, _ in failures(tree)[:SHOWN_TAILS] for source in sources(snapshot, path, None)
+        source for path, _ in failures(tree)[:SHOWN_TAILS] for source in log_sources(snapshot, path, None)
     ]
     try:
         return {log.source.path: _readable(log.lines) async for log in logs.read_all(selected, READ_LINES)}

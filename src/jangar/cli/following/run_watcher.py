@@ -13,10 +13,9 @@ from jangar.api.phases import StepKind
 from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.following.tree import RunSnapshot
-from jangar.cli.runs.reading import RUNS, ReadRun, read_object
-from jangar.cli.runs.waiting import changes
 from jangar.domain.orchestration.definition import Definition
-from jangar.server.submit import is_over
+from jangar.operations.run_reading import RUNS, ReadRun, is_over, read_object
+from jangar.operations.watching import changes
 from kubekit.client.errors import NotFound, is_transient
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""Server-sent events: changes as they come, each with an id by which a reader that was cut off goes on.
+"""Server-sent events. Each has an id, with which a disconnected client resumes.
 
-A stream that has nothing to say sends a heartbeat every second. A reader measures the age of its data by the last
-message, so a frozen server is noticed within seconds, not when the network gives up.
+An idle stream sends a heartbeat every second. Clients measure the age of their data by the last message, so they notice
+a frozen server within seconds.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ class Event(NamedTuple):
 
 
 def stream(events: AsyncGenerator[Event | bytes]) -> StreamingResponse:
-    """Until the events end, or the reader leaves. Bytes are events that are written already."""
+    """A response that ends with the events or when the client disconnects. Bytes are encoded events."""
     return StreamingResponse(
-        _written(events),
+        _encoded_stream(events),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _written(events: AsyncGenerator[Event | bytes]) -> AsyncGenerator[bytes]:
+async def _encoded_stream(events: AsyncGenerator[Event | bytes]) -> AsyncGenerator[bytes]:
     yield RETRY
     upcoming: asyncio.Task[Event | bytes] | None = None
     try:
@@ -50,7 +50,7 @@ async def _written(events: AsyncGenerator[Event | bytes]) -> AsyncGenerator[byte
             except StopAsyncIteration:
                 return
             upcoming = None
-            yield event if isinstance(event, bytes) else encoded(event)
+            yield event if isinstance(event, bytes) else encode(event)
     finally:
         if upcoming is not None:
             upcoming.cancel()
@@ -60,16 +60,16 @@ async def _written(events: AsyncGenerator[Event | bytes]) -> AsyncGenerator[byte
 
 
 def heartbeat(now: float) -> bytes:
-    """The server's time in milliseconds; a reader whose clock is wrong corrects itself by it."""
+    """Has the server's time in milliseconds, by which clients correct their clock."""
     return b'event: heartbeat\ndata: {"at":%d}\n\n' % int(now * 1000)
 
 
-def encoded(event: Event) -> bytes:
-    """JSON has no line breaks, so one data line is enough."""
+def encode(event: Event) -> bytes:
+    """The wire format. JSON has no line breaks, so one data line is enough."""
     name = f"id: {event.id}\n" if event.id else ""
     return f"{name}event: {event.name}\ndata: ".encode() + orjson.dumps(event.data) + b"\n\n"
 
 
-def written(number: str, name: str, data: Any) -> bytes:
-    """An event that goes to many readers."""
-    return encoded(Event(name, data, number))
+def encode_change(number: str, name: str, data: Any) -> bytes:
+    """The wire format of an event that is sent to many clients."""
+    return encode(Event(name, data, number))

@@ -1,6 +1,6 @@
-"""Routes of the older system, with its paths and envelopes, for clients that know them.
+"""Handlers of the legacy API, with its paths and envelopes, for existing clients.
 
-Its ids were those of database rows; here they are the uids of the objects. Each is done with the rights of the caller.
+Its ids were database ids; here they are uids of objects. Every request runs with the caller's permissions.
 """
 
 from collections.abc import Mapping
@@ -9,14 +9,22 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from jangar.api.agents.implementation import MAX_TEXT
-from jangar.server.agent_runs import AGENT_RUNS, AGENTS, GIVEN, AgentOrder, rerun_of, submit_agent_run
+from jangar.operations.agent_runs import (
+    AGENT_RUNS,
+    AGENTS,
+    SPEC_FIELDS,
+    AgentRunSubmission,
+    rerun_submission,
+    submit_agent_run,
+)
+from jangar.operations.idempotency import Created
+from jangar.operations.objects import create_object, get_objects
+from jangar.operations.run_reading import ORCHESTRATIONS, RUNS, phase_of
+from jangar.operations.submit import RunSubmission, submit_run
 from jangar.server.http.problems import Problem
 from jangar.server.http.request_models import InNamespace, Name
-from jangar.server.http.run_steering import idempotency_key
-from jangar.server.http.table import Answer, Ask
-from jangar.server.idempotency import Made
-from jangar.server.reading import ORCHESTRATIONS, RUNS
-from jangar.server.submit import RunSubmission, phase_of, submit
+from jangar.server.http.route import Answer, ApiRequest
+from jangar.server.http.run_changes import idempotency_key
 from kubekit.client.api_client import Obj
 from kubekit.client.resource import Resource
 
@@ -41,7 +49,7 @@ class DefinitionBody(_Body):
 
 
 class OrchestrationRunBody(_Body):
-    orchestrationRef: NamedRef  # noqa: N815 - the older system's name
+    orchestrationRef: NamedRef  # noqa: N815 - a name of the legacy API
     parameters: dict[str, str] = {}
 
 
@@ -50,7 +58,7 @@ class AgentRunBody(_Body):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    agentRef: NamedRef  # noqa: N815 - the older system's name
+    agentRef: NamedRef  # noqa: N815 - a name of the legacy API
 
 
 class RerunBody(_Body):
@@ -70,149 +78,130 @@ class OfOrchestration(InNamespace):
     orchestration_id: Name = Field(description="Name of the Orchestration.")
 
 
-def place(ask: Ask) -> str:
-    """The namespace that the body or the query names, else the usual one."""
-    given = getattr(ask.body, "namespace", None) or getattr(ask.query, "namespace", None)
-    return given or ask.service.namespace
+async def create_agent(request: ApiRequest) -> Answer:
+    return {"ok": True, "agent": await _created(request, AGENTS)}
 
 
-async def create_agent(ask: Ask) -> Answer:
-    return {"ok": True, "agent": await _created(ask, AGENTS)}
+async def list_agents(request: ApiRequest) -> Answer:
+    return {"ok": True, "agents": await get_objects(request.caller, AGENTS, request.namespace)}
 
 
-async def list_agents(ask: Ask) -> Answer:
-    return {"ok": True, "agents": await ask.who.client.list(AGENTS, place(ask))}
+async def show_agent(request: ApiRequest) -> Answer:
+    return {"ok": True, "agent": await get_named(request, AGENTS)}
 
 
-async def show_agent(ask: Ask) -> Answer:
-    return {"ok": True, "agent": await ask.who.client.get(AGENTS, ask.path["name"], place(ask))}
+async def create_orchestration(request: ApiRequest) -> Answer:
+    return {"ok": True, "orchestration": await _created(request, ORCHESTRATIONS)}
 
 
-async def create_orchestration(ask: Ask) -> Answer:
-    return {"ok": True, "orchestration": await _created(ask, ORCHESTRATIONS)}
+async def show_orchestration(request: ApiRequest) -> Answer:
+    return {"ok": True, "orchestration": await get_named(request, ORCHESTRATIONS)}
 
 
-async def show_orchestration(ask: Ask) -> Answer:
-    found = await ask.who.client.get(ORCHESTRATIONS, ask.path["name"], place(ask))
-    return {"ok": True, "orchestration": found}
+async def get_named(request: ApiRequest, resource: Resource) -> Obj:
+    """The object that the path or the query names."""
+    name = request.path.get("name") or request.query.name
+    (obj,) = await get_objects(request.caller, resource, request.namespace, [name])
+    return obj
 
 
-async def _created(ask: Ask, resource: Resource) -> Obj:
-    meta = {"name": ask.body.name, "namespace": place(ask)}
-    made = {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": meta,
-        "spec": ask.body.spec,
-    }
-    return await ask.who.client.create(resource, made)
-
-
-async def create_orchestration_run(ask: Ask) -> Answer:
-    made = await submit(
-        ask.who.client,
-        RunSubmission(
-            namespace=place(ask),
-            orchestration=ask.body.orchestrationRef.name,
-            parameters=ask.body.parameters,
-            key=idempotency_key(ask, required=True),
-            by=ask.who.name,
-        ),
-        ask.service.ring,
+async def _created(request: ApiRequest, resource: Resource) -> Obj:
+    return await create_object(
+        request.caller, resource, request.namespace, request.body.name, request.body.spec
     )
-    reported = {"ok": True, "orchestrationRun": _row(made.run), "resource": made.run}
-    return reported | ({"idempotent": True} if made.is_repeat else {})
 
 
-async def list_orchestration_runs(ask: Ask) -> Answer:
-    wanted = f"spec.orchestrationRef.name={ask.query.orchestration_id}"
-    found = await ask.who.client.list(RUNS, place(ask), fields=wanted)
-    return {"ok": True, "runs": [_row(item) for item in found]}
+async def create_orchestration_run(request: ApiRequest) -> Answer:
+    submission = RunSubmission(
+        namespace=request.namespace,
+        orchestration=request.body.orchestrationRef.name,
+        parameters=request.body.parameters,
+        key=idempotency_key(request, required=True),
+    )
+    return _created_run("orchestrationRun", await submit_run(request.caller, submission))
 
 
-async def show_orchestration_run(ask: Ask) -> Answer:
-    found = await _by_id(ask, RUNS)
-    return {"ok": True, "run": _row(found), "resource": found}
+async def list_orchestration_runs(request: ApiRequest) -> Answer:
+    selector = f"spec.orchestrationRef.name={request.query.orchestration_id}"
+    runs = await get_objects(request.caller, RUNS, request.namespace, fields=selector)
+    return {"ok": True, "runs": [_row(run) for run in runs]}
 
 
-async def show_agent_run(ask: Ask) -> Answer:
-    found = await _by_id(ask, AGENT_RUNS)
-    return {"ok": True, "run": _row(found), "resource": found}
+async def show_orchestration_run(request: ApiRequest) -> Answer:
+    return _run(await _by_id(request, RUNS))
 
 
-async def show_any_run(ask: Ask) -> Answer:
+async def show_agent_run(request: ApiRequest) -> Answer:
+    return _run(await _by_id(request, AGENT_RUNS))
+
+
+async def show_any_run(request: ApiRequest) -> Answer:
     try:
-        found = await _by_id(ask, RUNS)
-        kind = "orchestration"
+        return {"ok": True, "kind": "orchestration", **_run(await _by_id(request, RUNS))}
     except Problem:
-        found = await _by_id(ask, AGENT_RUNS)
-        kind = "agent"
-    return {"ok": True, "kind": kind, "run": _row(found), "resource": found}
+        return {"ok": True, "kind": "agent", **_run(await _by_id(request, AGENT_RUNS))}
 
 
-async def create_agent_run(ask: Ask) -> Answer:
-    given: Mapping[str, Any] = ask.body.model_extra or {}
-    unknown = sorted(set(given) - set(GIVEN))
+def _run(obj: Obj) -> dict[str, Any]:
+    return {"ok": True, "run": _row(obj), "resource": obj}
+
+
+async def create_agent_run(request: ApiRequest) -> Answer:
+    fields: Mapping[str, Any] = request.body.model_extra or {}
+    unknown = sorted(set(fields) - set(SPEC_FIELDS))
     if unknown:
         raise Problem(
-            422, f"unknown fields: {', '.join(unknown)}", fix=f"known fields are {', '.join(GIVEN)}"
+            422, f"unknown fields: {', '.join(unknown)}", fix=f"known fields are {', '.join(SPEC_FIELDS)}"
         )
-    order = AgentOrder(
-        namespace=place(ask),
-        agent=ask.body.agentRef.name,
-        spec=given,
-        key=idempotency_key(ask, required=True) or "",
-        by=ask.who.name,
+    submission = AgentRunSubmission(
+        namespace=request.namespace,
+        agent=request.body.agentRef.name,
+        spec=fields,
+        key=idempotency_key(request, required=True) or "",
     )
-    return _made(await submit_agent_run(ask.who.client, order, ask.service.ring))
+    return _created_run("agentRun", await submit_agent_run(request.caller, submission))
 
 
-async def rerun_agent_run(ask: Ask) -> Answer:
-    """The older system started an orchestration of its own; here the run itself is repeated."""
-    parent = await _by_id(ask, AGENT_RUNS)
-    order = rerun_of(parent, ask.body.attempt, prompt=ask.body.prompt, by=ask.who.name)
-    made = await submit_agent_run(ask.who.client, order, ask.service.ring)
-    submission = {
+async def rerun_agent_run(request: ApiRequest) -> Answer:
+    """The legacy system started a separate orchestration; here the run itself is repeated."""
+    parent = await _by_id(request, AGENT_RUNS)
+    submission = rerun_submission(parent, request.body.attempt, prompt=request.body.prompt)
+    created = await submit_agent_run(request.caller, submission)
+    document = {
         "parentRef": parent["metadata"]["uid"],
-        "attempt": ask.body.attempt,
-        "deliveryId": order.key,
+        "attempt": request.body.attempt,
+        "deliveryId": submission.key,
         "status": "submitted",
     }
-    return {**_made(made), "submission": submission}
+    return {**_created_run("agentRun", created), "submission": document}
 
 
-def _made(made: Made) -> dict[str, Any]:
-    reported = {"ok": True, "agentRun": _row(made.run), "resource": made.run}
-    return reported | ({"idempotent": True} if made.is_repeat else {})
+def _created_run(field: str, created: Created) -> dict[str, Any]:
+    document = {"ok": True, field: _row(created.run), "resource": created.run}
+    return document | ({"idempotent": True} if created.is_repeat else {})
 
 
-async def list_agent_runs(ask: Ask) -> Answer:
-    found = await ask.who.client.list(AGENT_RUNS, place(ask))
-    wanted = ask.query.agent_id
-    return {
-        "ok": True,
-        "runs": [
-            _row(item)
-            for item in found
-            if ((item.get("spec") or {}).get("agentRef") or {}).get("name") == wanted
-        ],
-    }
+async def list_agent_runs(request: ApiRequest) -> Answer:
+    runs = await get_objects(request.caller, AGENT_RUNS, request.namespace)
+    agent = request.query.agent_id
+    rows = [_row(run) for run in runs if ((run.get("spec") or {}).get("agentRef") or {}).get("name") == agent]
+    return {"ok": True, "runs": rows}
 
 
-async def _by_id(ask: Ask, resource: Resource) -> Obj:
-    """By uid; names are taken too, for people. Of what is gone, its last form."""
-    where, wanted = place(ask), ask.path["id"]
-    for item in await ask.who.client.list(resource, where):
-        if wanted in {item["metadata"]["uid"], item["metadata"]["name"]}:
-            return item
-    past = await ask.service.past.object(where, resource.kind, wanted) if ask.service.past else None
+async def _by_id(request: ApiRequest, resource: Resource) -> Obj:
+    """The object with this uid or name; the last form of a deleted one."""
+    caller, namespace, wanted = request.caller, request.namespace, request.path["id"]
+    for obj in await get_objects(caller, resource, namespace):
+        if wanted in {obj["metadata"]["uid"], obj["metadata"]["name"]}:
+            return obj
+    past = await caller.history.object(namespace, resource.kind, wanted) if caller.history else None
     if past is not None:
         return past
-    raise Problem(404, f"{resource.kind} {wanted} not found in namespace {where}")
+    raise Problem(404, f"{resource.kind} {wanted} not found in namespace {namespace}")
 
 
 def _row(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """As a row of the older database reads."""
+    """A row of the legacy database."""
     meta, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     named = (spec.get("orchestrationRef") or spec.get("agentRef") or {}).get("name")
     field = "agentName" if obj["kind"] == AGENT_RUNS.kind else "orchestrationName"

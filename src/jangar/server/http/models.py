@@ -1,4 +1,4 @@
-"""What answers hold, as the OpenAPI document describes them."""
+"""Models of response bodies, from which the OpenAPI document is made."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

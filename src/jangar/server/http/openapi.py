@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the table of routes and the models. Pure."""
+"""Makes the OpenAPI 3.1 document from the route table and the models."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 
 from jangar.server.http import models
 from jangar.server.http.guards import SAFE
-from jangar.server.http.table import OPEN, PART, Entry
+from jangar.server.http.route import OPEN, PART, ApiRoute
 
 REF: Final = "#/components/schemas/{model}"
 PARAMETER: Final = re.compile(r"{(\w+)}")
@@ -32,15 +32,15 @@ _DESCRIPTIONS: Final = {
 }
 
 
-def document(entries: Sequence[Entry], version: str) -> dict[str, Any]:
-    """What is served at /openapi.json."""
+def document(routes: Sequence[ApiRoute], version: str) -> dict[str, Any]:
+    """The document served at /openapi.json."""
     used = {
         model: mode
-        for entry in entries
+        for route in routes
         for model, mode in (
-            (entry.body, "validation"),
-            (entry.answers, "serialization"),
-            (entry.query, "validation"),
+            (route.body, "validation"),
+            (route.answers, "serialization"),
+            (route.query, "validation"),
         )
         if model is not None
     }
@@ -49,9 +49,9 @@ def document(entries: Sequence[Entry], version: str) -> dict[str, Any]:
     pairs: list[Any] = list(used.items())
     names, schemas = models_json_schema(pairs, ref_template=REF, by_alias=True)
     paths: dict[str, dict[str, Any]] = {}
-    for entry in entries:
-        paths.setdefault(entry.path, {})[entry.method.lower()] = _operation(entry, names, schemas["$defs"])
-    queries = {names[entry.query, "validation"]["$ref"].rpartition("/")[2] for entry in entries}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, names, schemas["$defs"])
+    queries = {names[route.query, "validation"]["$ref"].rpartition("/")[2] for route in routes}
     kept = {name: schema for name, schema in schemas["$defs"].items() if name not in queries}
     return {
         "openapi": "3.1.0",
@@ -68,24 +68,24 @@ def document(entries: Sequence[Entry], version: str) -> dict[str, Any]:
     }
 
 
-def _operation(entry: Entry, names: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    query = definitions[names[entry.query, "validation"]["$ref"].rpartition("/")[2]]
-    made: dict[str, Any] = {
-        "operationId": entry.operation,
-        "summary": entry.summary,
-        "parameters": [*_in_path(entry), *_in_query(query), *_in_headers(entry)],
-        "responses": _responses(entry, names),
-        "security": [] if entry.access is OPEN else [{"bearer": []}],
+def _operation(route: ApiRoute, names: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    query = definitions[names[route.query, "validation"]["$ref"].rpartition("/")[2]]
+    operation: dict[str, Any] = {
+        "operationId": route.operation,
+        "summary": route.summary,
+        "parameters": [*_in_path(route), *_in_query(query), *_in_headers(route)],
+        "responses": _responses(route, names),
+        "security": [] if route.access is OPEN else [{"bearer": []}],
     }
-    if entry.body is not None:
-        made["requestBody"] = {
-            "required": not entry.body_optional,
-            "content": {JSON: {"schema": names[entry.body, "validation"]}},
+    if route.body is not None:
+        operation["requestBody"] = {
+            "required": not route.body_optional,
+            "content": {JSON: {"schema": names[route.body, "validation"]}},
         }
-    return made
+    return operation
 
 
-def _in_path(entry: Entry) -> list[dict[str, Any]]:
+def _in_path(route: ApiRoute) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
@@ -93,7 +93,7 @@ def _in_path(entry: Entry) -> list[dict[str, Any]]:
             "required": True,
             "schema": {"type": "string", "minLength": 1, "maxLength": 253, "pattern": PART.pattern},
         }
-        for name in PARAMETER.findall(entry.path)
+        for name in PARAMETER.findall(route.path)
     ]
 
 
@@ -112,7 +112,7 @@ def _in_query(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Of a value that may be left out; in a query there is no null."""
+    """The schema of an optional value; a query has no null."""
     found = {key: value for key, value in schema.items() if key not in {"title", "description"}}
     options = [item for item in found.get("anyOf", ()) if item.get("type") != "null"]
     if len(options) == 1:
@@ -121,52 +121,52 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _in_headers(entry: Entry) -> list[dict[str, Any]]:
+def _in_headers(route: ApiRoute) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             "in": "header",
-            "required": name in entry.needs,
+            "required": name in route.needs,
             "description": meaning,
             "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
         }
-        for name, meaning in entry.headers.items()
+        for name, meaning in route.headers.items()
     ]
 
 
-def _responses(entry: Entry, names: Any) -> dict[str, Any]:
+def _responses(route: ApiRoute, names: Any) -> dict[str, Any]:
     good: dict[str, Any] = {}
-    if entry.answers is not None:
-        good[JSON] = {"schema": names[entry.answers, "serialization"]}
-    elif not entry.streams:
-        kind = "text/plain" if entry.path == "/metrics" else JSON
+    if route.answers is not None:
+        good[JSON] = {"schema": names[route.answers, "serialization"]}
+    elif not route.streams:
+        kind = "text/plain" if route.path == "/metrics" else JSON
         good[kind] = {"schema": {"type": "string"} if kind == "text/plain" else {}}
-    if entry.streams:
+    if route.streams:
         good["text/event-stream"] = {"schema": {"type": "string"}}
-    found: dict[str, Any] = {str(entry.status): {"description": entry.summary, "content": good}}
-    if entry.status != 200 and (entry.is_repeatable or "Idempotency-Key" in entry.headers):  # noqa: PLR2004
+    found: dict[str, Any] = {str(route.status): {"description": route.summary, "content": good}}
+    if route.status != 200 and (route.is_repeatable or "Idempotency-Key" in route.headers):  # noqa: PLR2004
         found["200"] = {
             "description": "An earlier identical request already created the object.",
             "content": good,
         }
-    for status in sorted(_refusals(entry)):
+    for status in sorted(_refusals(route)):
         schema: Any = {PROBLEM: {"schema": names[models.Problem, "serialization"]}}
-        if entry.path == "/ready":
+        if route.path == "/ready":
             schema = good
         found[str(status)] = {"description": _DESCRIPTIONS[status], "content": schema}
     return found
 
 
-def _refusals(entry: Entry) -> set[int]:
-    found = {421, *entry.refuses}
-    if entry.access is not OPEN:
+def _refusals(route: ApiRoute) -> set[int]:
+    found = {421, *route.refuses}
+    if route.access is not OPEN:
         found |= {400, 401, 403, 422, 429, 502, 503, 504}
-    if issubclass(entry.query, BaseModel):
+    if issubclass(route.query, BaseModel):
         found.add(400)
-    if entry.body is not None:
+    if route.body is not None:
         found |= {400, 413, 415, 422}
-    if entry.method not in SAFE:
+    if route.method not in SAFE:
         found |= {403, 404, 409, 413}
-    if "{" in entry.path:
+    if "{" in route.path:
         found.add(404)
     return found

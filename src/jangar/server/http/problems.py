@@ -7,12 +7,24 @@ from typing import Any, Final
 import orjson
 from starlette.responses import Response
 
-from jangar.server.refusals import Refused, Why
-from jangar.store.errors import StoreError
-from kubekit.client import errors
+from jangar.operations.refusals import ErrorKind, report_error
 
 CONTENT_TYPE: Final = "application/problem+json"
-_STATUS: Final = {Why.STATE: 409, Why.MISSING: 404, Why.WRONG: 422}
+_STATUS: Final[Mapping[ErrorKind, int]] = {
+    ErrorKind.CONFLICT: 409,
+    ErrorKind.MISSING: 404,
+    ErrorKind.INVALID: 422,
+    ErrorKind.TIMEOUT: 504,
+    ErrorKind.NOT_SENT: 503,
+    ErrorKind.NO_RESPONSE: 503,
+    ErrorKind.UNAUTHORIZED: 401,
+    ErrorKind.THROTTLED: 429,
+    ErrorKind.SERVER_FAILURE: 502,
+    ErrorKind.HISTORY_UNREACHABLE: 503,
+    ErrorKind.REQUEST_TIMEOUT: 504,
+}
+"""Other errors of the Kubernetes API keep their status."""
+_RETRY_AFTER: Final = frozenset({ErrorKind.NOT_SENT, ErrorKind.NO_RESPONSE, ErrorKind.THROTTLED})
 _FIXES: Final[Mapping[int, str]] = {
     400: "correct the request",
     401: "send a bearer token, or open the link that jangar up printed",
@@ -84,27 +96,17 @@ def unauthenticated(detail: str) -> Problem:
 
 def problem_of(error: Exception) -> Problem | None:
     """The problem for an error of a lower layer; None for an unexpected error."""
-    match error:
-        case Problem():
-            return error
-        case Refused():
-            return Problem(_STATUS[error.why], str(error), problems=error.problems, fields=error.fields)
-        case errors.TooManyRequests():
-            wait = {"Retry-After": str(round(error.retry_after or 1))}
-            return Problem(429, error.message, headers=wait)
-        case errors.NotSent() | errors.Ambiguous():
-            return Problem(503, error.message, headers={"Retry-After": "1"})
-        case errors.ServerFailure():
-            return Problem(502, error.message)
-        case errors.Unauthorized():
-            return unauthenticated("the Kubernetes API rejected the token")
-        case errors.ApiError() if error.status in _FIXES:
-            causes = error.details.get("causes") or ()
-            messages = [f"{cause.get('field')}: {cause.get('message')}" for cause in causes]
-            return Problem(error.status, error.message, problems=messages)
-        case StoreError():
-            return Problem(503, "the history database is unreachable", headers={"Retry-After": "5"})
-        case TimeoutError():
-            return Problem(504, "the request timed out")
-        case _:
-            return None
+    if isinstance(error, Problem):
+        return error
+    report = report_error(error)
+    if report is None:
+        return None
+    if report.kind is ErrorKind.UNAUTHORIZED:
+        return unauthenticated("the Kubernetes API rejected the token")
+    status = _STATUS.get(report.kind, report.status)
+    if status not in _FIXES:
+        return None
+    headers = {}
+    if report.retry_after or report.kind in _RETRY_AFTER:
+        headers["Retry-After"] = str(round(report.retry_after or 1))
+    return Problem(status, report.message, problems=report.problems, fields=report.fields, headers=headers)

@@ -1,4 +1,4 @@
-"""What requests may hold, as the OpenAPI document describes them."""
+"""Models of queries and request bodies, from which the OpenAPI document is made."""
 
 from typing import Annotated, Any, Final
 
@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 from jangar.api.phases import Phase
 
 KEY: Final = {"Idempotency-Key": "Requests with the same key and namespace create one run."}
-"""The header of a request that makes something once."""
+"""The header of requests that create an object once."""
 Text = Annotated[str, Field(max_length=1024)]
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 

@@ -9,24 +9,15 @@ from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.server.http.identity import Right
 
 
-def _right(verb: str, kind: Kind) -> Right:
-    return Right(verb, kind.group, kind.plural)
+def _rights(kind: Kind, *verbs: str) -> tuple[Right, ...]:
+    return tuple(Right(verb, kind.group, kind.plural) for verb in verbs)
 
 
-LIST_RUNS: Final = _right("list", ORCHESTRATION_RUN)
-GET_RUN: Final = _right("get", ORCHESTRATION_RUN)
-CREATE_RUN: Final = _right("create", ORCHESTRATION_RUN)
-PATCH_RUN: Final = _right("patch", ORCHESTRATION_RUN)
-DELETE_RUN: Final = _right("delete", ORCHESTRATION_RUN)
-LIST_ORCHESTRATIONS: Final = _right("list", ORCHESTRATION)
-GET_ORCHESTRATION: Final = _right("get", ORCHESTRATION)
-CREATE_ORCHESTRATION: Final = _right("create", ORCHESTRATION)
-GET_AGENT: Final = _right("get", AGENT)
-LIST_AGENTS: Final = _right("list", AGENT)
-CREATE_AGENT: Final = _right("create", AGENT)
-LIST_AGENT_RUNS: Final = _right("list", AGENT_RUN)
-GET_AGENT_RUN: Final = _right("get", AGENT_RUN)
-CREATE_AGENT_RUN: Final = _right("create", AGENT_RUN)
-PATCH_AGENT_RUN: Final = _right("patch", AGENT_RUN)
+LIST_RUNS, GET_RUN, CREATE_RUN, PATCH_RUN, DELETE_RUN = _rights(
+    ORCHESTRATION_RUN, "list", "get", "create", "patch", "delete"
+)
+LIST_ORCHESTRATIONS, GET_ORCHESTRATION, CREATE_ORCHESTRATION = _rights(ORCHESTRATION, "list", "get", "create")
+LIST_AGENTS, GET_AGENT, CREATE_AGENT = _rights(AGENT, "list", "get", "create")
+LIST_AGENT_RUNS, CREATE_AGENT_RUN, PATCH_AGENT_RUN = _rights(AGENT_RUN, "list", "create", "patch")
 LIST_EVENTS: Final = Right("list", "", "events")
 READ_LOGS: Final = Right("get", "", "pods", "log")

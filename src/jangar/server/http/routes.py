@@ -1,36 +1,57 @@
-"""The table of all routes."""
+"""The table of all routes: the API, and the legacy API with its envelopes."""
 
 from typing import Any, Final
 
-from jangar.server.http import control_plane_routes, models, request_models, rights, run_reading, run_steering
-from jangar.server.http.kind_reading import ROUTES as KIND_ROUTES
-from jangar.server.http.legacy_routes import ROUTES as OLDER_ROUTES
-from jangar.server.http.step_reading import ROUTES as STEP_ROUTES
-from jangar.server.http.table import KNOWN, OPEN, Access, Entry, Handler
+from jangar.server.http import (
+    control_plane_routes,
+    legacy_api,
+    legacy_resources,
+    models,
+    request_models,
+    rights,
+    run_changes,
+    run_reading,
+)
+from jangar.server.http.object_routes import ROUTES as OBJECT_ROUTES
+from jangar.server.http.route import KNOWN, OPEN, Access, ApiRoute, Handler
 
 RUN: Final = "/v1/namespaces/{namespace}/runs/{name}"
 RESUME: Final = {"Last-Event-ID": "Resume after this event."}
 
 
-def _get(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
-    return Entry(method="GET", path=path, handler=handler, access=access, summary=summary, **more)
+def _get(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> ApiRoute:
+    return ApiRoute(method="GET", path=path, handler=handler, access=access, summary=summary, **more)
 
 
-def _post(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
-    return Entry(method="POST", path=path, handler=handler, access=access, summary=summary, **more)
+def _post(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> ApiRoute:
+    return ApiRoute(method="POST", path=path, handler=handler, access=access, summary=summary, **more)
 
 
-def _of_run(part: str, handler: Handler, summary: str, **more: Any) -> Entry:
-    """Something to read about a run, also one that is history."""
+def _of_run(part: str, handler: Handler, summary: str, **more: Any) -> ApiRoute:
+    """A part of a run, which may be deleted."""
     return _get(f"{RUN}{part}", handler, rights.GET_RUN, summary, **{"query": request_models.OneRun} | more)
 
 
-def _makes(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
+def _creates(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> ApiRoute:
     return _post(path, handler, access, summary, status=201, **more)
 
 
-def _steers(part: str, handler: Handler, summary: str) -> Entry:
+def _changes(part: str, handler: Handler, summary: str) -> ApiRoute:
     return _post(f"{RUN}{part}", handler, rights.PATCH_RUN, summary, answers=models.Steered)
+
+
+def _legacy(method: str, path: str, handler: Handler, access: Access, summary: str, **more: Any) -> ApiRoute:
+    """A route of the legacy API, whose responses have an envelope."""
+    defaults = {"query": request_models.InNamespace} if method == "GET" else {"status": 201}
+    return ApiRoute(
+        method=method,
+        path=path,
+        handler=handler,
+        access=access,
+        summary=summary,
+        answers=models.Envelope,
+        **defaults | more,
+    )
 
 
 _PLANE: Final = (
@@ -128,9 +149,9 @@ _RUNS: Final = (
         streams=True,
         headers=RESUME,
     ),
-    _makes(
+    _creates(
         "/v1/namespaces/{namespace}/runs",
-        run_steering.submit_run,
+        run_changes.submit_run,
         rights.CREATE_RUN,
         "Start a run.",
         body=request_models.SubmitBody,
@@ -138,10 +159,10 @@ _RUNS: Final = (
         headers=request_models.KEY,
     ),
     _of_run("", run_reading.show_run, "Get a run.", answers=models.RunDetail),
-    Entry(
+    ApiRoute(
         method="DELETE",
         path=RUN,
-        handler=run_steering.delete_run,
+        handler=run_changes.delete_run,
         access=rights.DELETE_RUN,
         answers=models.Deleted,
         summary="Stop the work of a run and delete it.",
@@ -179,29 +200,168 @@ _RUNS: Final = (
         streams=True,
         headers=RESUME,
     ),
-    _steers("/cancel", run_steering.cancel_run, "Cancel a run."),
-    _steers("/suspend", run_steering.suspend_run, "Suspend a run: no further step starts."),
-    _steers("/resume", run_steering.resume_run, "Resume a suspended run."),
-    _makes(
+    _changes("/cancel", run_changes.cancel_run, "Cancel a run."),
+    _changes("/suspend", run_changes.suspend_run, "Suspend a run: no further step starts."),
+    _changes("/resume", run_changes.resume_run, "Resume a suspended run."),
+    _creates(
         f"{RUN}/retry",
-        run_steering.retry_run,
+        run_changes.retry_run,
         rights.CREATE_RUN,
         "Retry an ended run, keeping the steps that succeeded.",
         body=request_models.RetryBody,
         body_optional=True,
         answers=models.Submitted,
     ),
-    _makes(
+    _creates(
         f"{RUN}/resubmit",
-        run_steering.resubmit_run,
+        run_changes.resubmit_run,
         rights.CREATE_RUN,
         "Resubmit: run the current definition again from the beginning.",
         body=request_models.AgainBody,
         body_optional=True,
         answers=models.Submitted,
     ),
-    *KIND_ROUTES,
-    *STEP_ROUTES,
+    *OBJECT_ROUTES,
 )
 
-ROUTES: Final[tuple[Entry, ...]] = (*_PLANE, *_RUNS, *OLDER_ROUTES)
+_LEGACY: Final = (
+    _legacy(
+        "POST",
+        "/v1/agents",
+        legacy_api.create_agent,
+        rights.CREATE_AGENT,
+        "Create an Agent.",
+        body=legacy_api.DefinitionBody,
+    ),
+    _legacy("GET", "/v1/agents", legacy_api.list_agents, rights.LIST_AGENTS, "Agents."),
+    _legacy("GET", "/v1/agents/{name}", legacy_api.show_agent, rights.GET_AGENT, "An Agent."),
+    _legacy(
+        "POST",
+        "/v1/agent-runs",
+        legacy_api.create_agent_run,
+        rights.CREATE_AGENT_RUN,
+        "Start an AgentRun.",
+        body=legacy_api.AgentRunBody,
+        headers=request_models.KEY,
+        needs=frozenset(request_models.KEY),
+    ),
+    _legacy(
+        "GET",
+        "/v1/agent-runs",
+        legacy_api.list_agent_runs,
+        rights.LIST_AGENT_RUNS,
+        "List AgentRuns of an Agent.",
+        query=legacy_api.OfAgent,
+    ),
+    _legacy(
+        "GET",
+        "/v1/agent-runs/resources",
+        legacy_resources.list_agent_run_resources,
+        rights.LIST_AGENT_RUNS,
+        "List AgentRun objects, newest first.",
+        query=legacy_resources.Listed,
+    ),
+    _legacy(
+        "PATCH",
+        "/v1/agent-runs/resources",
+        legacy_resources.mark_agent_run,
+        rights.PATCH_AGENT_RUN,
+        "Set labels and annotations of an AgentRun.",
+        status=200,
+        query=legacy_resources.Named,
+        body=legacy_resources.MarksBody,
+    ),
+    _legacy(
+        "GET",
+        "/v1/agent-runs/terminal-events",
+        legacy_resources.list_terminal_events,
+        rights.LIST_AGENT_RUNS,
+        "List ended AgentRuns that a consumer has not acknowledged.",
+        query=legacy_resources.Ended,
+    ),
+    _legacy(
+        "POST",
+        "/v1/agent-runs/terminal-events/ack",
+        legacy_resources.ack_terminal_event,
+        rights.PATCH_AGENT_RUN,
+        "Acknowledge a terminal event for a consumer.",
+        status=200,
+        body=legacy_resources.AckBody,
+    ),
+    _legacy(
+        "GET",
+        "/v1/agent-runs/projection-authority",
+        legacy_resources.not_projected,
+        rights.LIST_AGENT_RUNS,
+        "Not implemented.",
+        refuses=(404,),
+    ),
+    _legacy(
+        "POST",
+        "/v1/agent-runs/{id}/reruns",
+        legacy_api.rerun_agent_run,
+        rights.CREATE_AGENT_RUN,
+        "Run an ended AgentRun again. Idempotent: one new run per attempt number.",
+        body=legacy_api.RerunBody,
+        is_repeatable=True,
+    ),
+    _legacy("GET", "/v1/agent-runs/{id}", legacy_api.show_agent_run, rights.LIST_AGENT_RUNS, "An AgentRun."),
+    _legacy(
+        "POST",
+        "/v1/orchestrations",
+        legacy_api.create_orchestration,
+        rights.CREATE_ORCHESTRATION,
+        "Create an Orchestration.",
+        body=legacy_api.DefinitionBody,
+    ),
+    _legacy(
+        "GET",
+        "/v1/orchestrations/{name}",
+        legacy_api.show_orchestration,
+        rights.GET_ORCHESTRATION,
+        "An Orchestration.",
+    ),
+    _legacy(
+        "POST",
+        "/v1/orchestration-runs",
+        legacy_api.create_orchestration_run,
+        rights.CREATE_RUN,
+        "Start a run of an Orchestration.",
+        body=legacy_api.OrchestrationRunBody,
+        headers=request_models.KEY,
+        needs=frozenset(request_models.KEY),
+    ),
+    _legacy(
+        "GET",
+        "/v1/orchestration-runs",
+        legacy_api.list_orchestration_runs,
+        rights.LIST_RUNS,
+        "List runs of an Orchestration.",
+        query=legacy_api.OfOrchestration,
+    ),
+    _legacy(
+        "GET",
+        "/v1/orchestration-runs/resources",
+        legacy_resources.show_orchestration_run_resource,
+        rights.GET_RUN,
+        "Get the object of an Orchestration's run.",
+        query=legacy_resources.Named,
+        refuses=(404,),
+    ),
+    _legacy(
+        "GET",
+        "/v1/orchestration-runs/{id}",
+        legacy_api.show_orchestration_run,
+        rights.LIST_RUNS,
+        "Get a run of an Orchestration.",
+    ),
+    _legacy(
+        "GET",
+        "/v1/runs/{id}",
+        legacy_api.show_any_run,
+        rights.LIST_RUNS,
+        "Get an AgentRun or OrchestrationRun.",
+    ),
+)
+
+ROUTES: Final[tuple[ApiRoute, ...]] = (*_PLANE, *_RUNS, *_LEGACY)

@@ -1,25 +1,25 @@
-"""What the handlers work with, wired once by the process."""
+"""The parts that HTTP handlers use, wired once by the process."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from jangar.server.audit import AuditTrail
-from jangar.server.cluster_status import ClusterStatus
-from jangar.server.http.identity import Caller, Doorkeeper, Right
-from jangar.server.idempotency import KeyRing
-from jangar.server.live_runs import LiveRuns
-from jangar.server.past_runs import PastRuns
-from jangar.server.run_reads import RunReads
+from jangar.operations.audit import AuditTrail
+from jangar.operations.cluster_status import ClusterStatus
+from jangar.operations.idempotency import KeyStore
+from jangar.operations.live_runs import LiveRuns
+from jangar.operations.past_runs import PastRuns
+from jangar.operations.run_reading import RunSource
+from jangar.server.http.identity import Authenticator, Principal, Right
 
 Parts = Callable[[], Mapping[str, Sequence[str]]]
-"""By name what is wrong with each part, as sentences; nothing if it is well."""
+"""Returns the problems of each part by its name, as sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryKept:
-    """How long history keeps what it stores of a run; None for ever."""
+    """How long the history keeps a run and its log; None for ever."""
 
     record: timedelta | None
     log_tail: timedelta | None
@@ -31,40 +31,42 @@ class Service:
 
     version: str
     live: LiveRuns
-    reads: RunReads
-    doorkeeper: Doorkeeper
+    runs: RunSource
+    authenticator: Authenticator
     trail: AuditTrail
-    around: ClusterStatus
+    cluster: ClusterStatus
     now: Callable[[], datetime]
     parts: Parts
     namespace: str = "default"
-    """Where runs are started unless another is named."""
+    """Default namespace of new runs."""
     namespaces: tuple[str, ...] | None = None
     past: PastRuns | None = None
     tails: Path | None = None
-    """Where the last lines of logs are kept, on a laptop."""
+    """Directory with the stored ends of logs, on a laptop."""
     metrics: Callable[[], bytes] = lambda: b""
-    """What the process measures beside HTTP."""
-    ring: KeyRing | None = None
-    """Keeps idempotency keys for longer than what they made."""
+    """Metrics of the process beside those of HTTP."""
+    keys: KeyStore | None = None
+    """Keeps idempotency keys longer than the objects created with them."""
     command_prefix: str = "jangar"
-    """How the command line is called for this instance; with --data-dir where that is not the default."""
+    """The CLI command for this instance, with --data-dir if that is not the default."""
     history_kept: HistoryKept | None = None
-    """How long history keeps runs, where this process knows it."""
+    """How long the history keeps runs, if this process knows."""
     logs_access: bool = False
-    """Whether every request is told in the log."""
+    """Whether every request is logged."""
 
     def command(self, words: str) -> str:
-        """A command of ours as it is typed for this instance: its options stand last."""
+        """A CLI command for this instance, with the options last."""
         program, _, options = self.command_prefix.partition(" ")
         return f"{program} {words} {options}".rstrip()
 
-    async def visible(self, caller: Caller, right: Right, namespace: str | None) -> frozenset[str] | None:
-        """Namespaces that the caller may see; None for all. Empty if none, or not the one asked for."""
+    async def visible(
+        self, principal: Principal, right: Right, namespace: str | None
+    ) -> frozenset[str] | None:
+        """Namespaces that the principal may see; None for all, empty if none or not the requested one."""
         if namespace is not None:
-            return frozenset([namespace] if await caller.rights.has(right, namespace) else ())
-        if await caller.rights.has(right, None):
+            return frozenset([namespace] if await principal.rights.has(right, namespace) else ())
+        if await principal.rights.has(right, None):
             return None
         past = await self.past.namespaces() if self.past is not None else frozenset()
         known = sorted(self.live.namespaces() | past | {self.namespace})
-        return frozenset([item for item in known if await caller.rights.has(right, item)])
+        return frozenset([name for name in known if await principal.rights.has(right, name)])

@@ -1,1 +1,0 @@
-"""Runs as commands read and change them through any API."""
