@@ -53,7 +53,7 @@ def test_no_secret_is_given_that_admission_was_not_asked_about(record_property):
     def holds(attack):
         found = attacked(attack)
         if found.job is not None:
-            assert set(secrets_of(found.job)) <= {use.name for use in found.ask.secrets}
+            assert set(secrets_of(found.job)) <= {use.name for use in found.request.secrets}
 
     prove(record_property, "security: Secrets of attacker-made AgentRuns", TRIALS, attacks, holds)
 
@@ -69,8 +69,10 @@ def test_admission_judges_the_repository_image_and_account_that_are_used(record_
         (container,) = pod["containers"]
         reported = {item["name"]: item.get("value") for item in container["env"]}
         if repository := reported.get("VCS_REPOSITORY"):
-            assert repository.replace("$$", "$").lower() in {item.lower() for item in found.ask.repositories}
-        assert container["image"] == "jangar" or container["image"] in found.ask.images
-        assert pod.get("serviceAccountName", "") == found.ask.service_account
+            assert repository.replace("$$", "$").lower() in {
+                item.lower() for item in found.request.repositories
+            }
+        assert container["image"] == "jangar" or container["image"] in found.request.images
+        assert pod.get("serviceAccountName", "") == found.request.service_account
 
     prove(record_property, "security: what attacker-made AgentRuns use is judged", TRIALS, attacks, holds)

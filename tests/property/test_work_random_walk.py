@@ -36,8 +36,8 @@ class Walk:
         owner = random.choice((Owner.NONE, Owner.ACTIVE))
         self.world = a_world(
             owner=owner,
-            course=random.choice(COURSES),
-            terms=AttemptLimits(
+            workflow=random.choice(COURSES),
+            attempt_limits=AttemptLimits(
                 retries=random.choice((0, 0, 2)),
                 backoff_seconds=random.choice((0, 5)),
                 timeout_seconds=random.choice((None, None, 20)),

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from jangar.controllers.admission.wiring import AdmissionSettings
-from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.engine_settings import AdmissionSettings, EngineSettings
 from jangar.domain.policies.images import parse_pattern
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Images, Labels, Pods
 from kubekit.client.api_client import PatchKind

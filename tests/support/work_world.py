@@ -58,7 +58,7 @@ class WorkWorld:
     child: ChildFacts
     owner: Owner = Owner.NONE
     work: object = field(default_factory=WorkDefined)
-    course: tuple = ()
+    workflow: tuple = ()
     """Stages, where the work is more than one Job."""
     limits: WorkLimits = field(default_factory=WorkLimits)
     now: object = NOON
@@ -88,8 +88,8 @@ class WorkWorld:
         ours = job if job is not None and job.name == name else None
         return WorkObservation(
             child=self._child(record),
-            course=self.course,
-            reports=bool(self.course),
+            workflow=self.workflow,
+            has_runner=bool(self.workflow),
             work=self.work,
             template=TEMPLATE,
             recorded=record,
@@ -104,11 +104,13 @@ class WorkWorld:
 
     def _child(self, record):
         """With the terms of the attempt under way, as a controller reads them."""
-        terms = (record.job and record.job.terms) or self.child.terms
-        if terms is None:
+        attempt_limits = (record.job and record.job.attempt_limits) or self.child.attempt_limits
+        if attempt_limits is None:
             return self.child
-        timeout = timedelta(seconds=terms.timeout_seconds) if terms.timeout_seconds else None
-        return replace(self.child, retries=terms.retries or 0, timeout=timeout)
+        timeout = (
+            timedelta(seconds=attempt_limits.timeout_seconds) if attempt_limits.timeout_seconds else None
+        )
+        return replace(self.child, retries=attempt_limits.retries or 0, timeout=timeout)
 
     def planned(self):
         """The plan of a whole pass, its reads answered."""

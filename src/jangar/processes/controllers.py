@@ -12,9 +12,8 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.engine import Engine
-from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.engine_settings import AdmissionSettings, EngineSettings
 from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import RUNNER, AgentDefaults

@@ -12,8 +12,7 @@ from jangar.controllers.orchestrationrun.children import (
 )
 from jangar.controllers.orchestrationrun.memory import MAX_ENDED, Memories, RunMemory
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
-from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, STOP
-from jangar.controllers.stop_order import stop_order
+from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, STOP, stop_deadline
 from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.orchestration.actions import StartChild, StopChild
@@ -77,7 +76,7 @@ def test_a_stop_was_heard_when_both_request_and_order_are_there():
     patch = stop_patch(StopChild(child="build", reason="RunCancelled", deadline=at(58)))
     reported = an_object(spec=patch["spec"], annotations=patch["metadata"]["annotations"])
     assert child_seen(reported).stop_requested
-    assert stop_order(patch["metadata"]["annotations"]) == at(58)
+    assert stop_deadline(patch["metadata"]["annotations"]) == at(58)
     assert not child_seen(an_object(spec={"cancel": True})).stop_requested
     assert not child_seen(an_object(annotations={STOP: "{}"})).stop_requested
 

@@ -61,22 +61,22 @@ class AgentParts:
     memory: tuple[str, MemorySpec] | None = None
     vcs: tuple[str, VersionControlProviderSpec] | None = None
     implementation_name: str = ""
-    place: StepPosition | None = None
+    position: StepPosition | None = None
     """The step of the run's workflow that is started."""
 
     @property
     def workload(self) -> Workload | None:
         """A step's own takes the place of the run's as a whole."""
-        return (self.place.step.workload if self.place else None) or self.spec.workload
+        return (self.position.step.workload if self.position else None) or self.spec.workload
 
     @property
     def run(self) -> JsonObject:
         """The run as templates and `run.json` tell of it."""
         known: JsonObject = {"name": self.name, "uid": self.uid, "namespace": self.namespace}
-        if self.place is None:
+        if self.position is None:
             return known
-        iteration = {} if self.place.iteration is None else {"iteration": self.place.iteration}
-        return known | {"step": self.place.step.name, **iteration}
+        iteration = {} if self.position.iteration is None else {"iteration": self.position.iteration}
+        return known | {"step": self.position.step.name, **iteration}
 
 
 def agent_command(parts: AgentParts, defaults: AgentDefaults) -> Command | NoCommand:
@@ -210,7 +210,7 @@ def parts_of_documents(
         ),
         passes_all=bool(parts.spec.secrets),
         log_retention_seconds=defaults.log_retention_seconds,
-        control_path=parts.place.control_path if parts.place else None,
+        control_path=parts.position.control_path if parts.position else None,
     )
 
 
@@ -344,9 +344,9 @@ def _labels(parts: AgentParts) -> dict[str, str]:
         "provider": parts.agent.provider_ref.name,
         "implementation": parts.implementation_name,
     }
-    if parts.place is not None:
-        named |= {"step": parts.place.step.name, "step-index": str(parts.place.index)}
-        named |= {"step-iteration": str(parts.place.iteration or "")}
+    if parts.position is not None:
+        named |= {"step": parts.position.step.name, "step-index": str(parts.position.index)}
+        named |= {"step-iteration": str(parts.position.iteration or "")}
     return {f"{LABELS}/{name}": label_value(value) for name, value in named.items() if value}
 
 

@@ -71,7 +71,7 @@ def start_attempt(context: PlanContext, record: WorkRecord, number: int) -> Work
         attempt=number,
         step=step,
         iteration=iteration,
-        terms=child.terms,
+        attempt_limits=child.attempt_limits,
         intended_at=context.now if stage or (child.retries and number > 1) else None,
         since=context.observation.job_version,
     )
@@ -125,7 +125,7 @@ def end_attempt(context: PlanContext, record: WorkRecord, outcome: Outcome) -> W
         uid=note.uid,
         outcome=replace(outcome, result=None, pod_uid=None),
     )
-    backoff = timedelta(seconds=(note.terms and note.terms.backoff_seconds) or 0)
+    backoff = timedelta(seconds=(note.attempt_limits and note.attempt_limits.backoff_seconds) or 0)
     record = replace(
         record,
         attempts=(*record.attempts, ended),

@@ -17,7 +17,7 @@ def job_document(job: JobNote) -> JsonObject:
             "attempt": job.attempt,
             "step": job.step,
             "iteration": job.iteration,
-            "terms": job.terms and _terms_document(job.terms),
+            "terms": job.attempt_limits and _limits_document(job.attempt_limits),
             "intendedAt": time_to(job.intended_at),
             "startedAt": time_to(job.started_at),
             "since": job.since,
@@ -34,7 +34,7 @@ def job_note(document: Mapping[str, Any]) -> JobNote:
         attempt=document["attempt"],
         step=document.get("step"),
         iteration=document.get("iteration"),
-        terms=_terms(document["terms"]) if document.get("terms") is not None else None,
+        attempt_limits=_limits(document["terms"]) if document.get("terms") is not None else None,
         intended_at=time_from(document, "intendedAt"),
         started_at=time_from(document, "startedAt"),
         since=document.get("since"),
@@ -44,18 +44,18 @@ def job_note(document: Mapping[str, Any]) -> JobNote:
     )
 
 
-def _terms_document(terms: AttemptLimits) -> JsonObject:
+def _limits_document(attempt_limits: AttemptLimits) -> JsonObject:
     return present(
         {
-            "timeoutSeconds": terms.timeout_seconds,
-            "ttlSecondsAfterFinished": terms.job_ttl,
-            "retries": terms.retries,
-            "retryBackoffSeconds": terms.backoff_seconds,
+            "timeoutSeconds": attempt_limits.timeout_seconds,
+            "ttlSecondsAfterFinished": attempt_limits.job_ttl,
+            "retries": attempt_limits.retries,
+            "retryBackoffSeconds": attempt_limits.backoff_seconds,
         }
     )
 
 
-def _terms(document: Mapping[str, Any]) -> AttemptLimits:
+def _limits(document: Mapping[str, Any]) -> AttemptLimits:
     return AttemptLimits(
         timeout_seconds=document.get("timeoutSeconds"),
         job_ttl=document.get("ttlSecondsAfterFinished"),

@@ -88,7 +88,7 @@ class ChildFacts:
     """What the work itself asks for, such as its Tool."""
     retries: int = 0
     """How often a failed attempt is repeated."""
-    terms: AttemptLimits | None = None
+    attempt_limits: AttemptLimits | None = None
     """What an attempt that starts now is started under."""
     has_finalizer: bool = True
     """It has our finalizer; nothing starts before."""
@@ -123,9 +123,9 @@ class WorkObservation:
     child: ChildFacts
     work: Work | WorkRefused
     template: TemplateNames
-    course: tuple[RuntimeStep, ...] = ()
+    workflow: tuple[RuntimeStep, ...] = ()
     """The steps of the workflow, if the work has more than one Job."""
-    reports: bool = False
+    has_runner: bool = False
     """The result of the work has a member of the runner's own, which is no output."""
     recorded: WorkRecord = field(default_factory=WorkRecord)
     owner: Owner = Owner.NONE

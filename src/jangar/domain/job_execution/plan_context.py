@@ -157,7 +157,7 @@ class PlanContext:
                         outcome = replace(outcome, phase=Phase.FAILED, reason=reason, message=message)
                 case parsed:
                     outputs = parsed
-        if not self.observation.reports:
+        if not self.observation.has_runner:
             return JobResult(outcome=outcome, outputs=outputs or None)
         user_outputs = {name: value for name, value in (outputs or {}).items() if name != MEMBER}
         report = report_of(outcome.result)
@@ -173,8 +173,8 @@ def plan_context(observation: WorkObservation, decision: Decision, now: datetime
     """The context of one pass."""
     cancel = decision.cancel if isinstance(decision, Accepted) else None
     record = replace(observation.recorded, cancel=cancel)
-    if observation.course and not record.stages and not record.lifecycle.is_terminal:
-        record = replace(record, stages=initial_steps(observation.course))
+    if observation.workflow and not record.stages and not record.lifecycle.is_terminal:
+        record = replace(record, stages=initial_steps(observation.workflow))
     return PlanContext(
         observation=observation,
         decision=decision,
@@ -187,7 +187,7 @@ def plan_context(observation: WorkObservation, decision: Decision, now: datetime
 def _expires_at(observation: WorkObservation, note: JobNote | None) -> datetime | None:
     """The limit of a workflow step counts from the step's start, that of a child from its creation (DAG-10)."""
     child = observation.child
-    if child.timeout is None or (note is None and observation.course):
+    if child.timeout is None or (note is None and observation.workflow):
         return None
     return ((note.intended_at if note else None) or child.created_at) + child.timeout
 

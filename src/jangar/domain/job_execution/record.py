@@ -36,7 +36,7 @@ class JobNote:
     """Workflow step that the Job belongs to, if any."""
     iteration: int | None = None
     """Iteration of the step's loop, from 1."""
-    terms: AttemptLimits | None = None
+    attempt_limits: AttemptLimits | None = None
     intended_at: datetime | None = None
     """When an attempt after the first was started; its timeout counts from then."""
     started_at: datetime | None = None

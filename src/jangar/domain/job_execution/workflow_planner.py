@@ -55,7 +55,7 @@ def advance_workflow(context: PlanContext, record: WorkRecord, outcome: Outcome)
 
 
 def _loop(context: PlanContext, name: str) -> Loop | None:
-    return next((step.loop for step in context.observation.course if step.name == name), None)
+    return next((step.loop for step in context.observation.workflow if step.name == name), None)
 
 
 def _continue(context: PlanContext, record: WorkRecord) -> WorkPlan:

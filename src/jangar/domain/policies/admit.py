@@ -33,7 +33,7 @@ def admit(observation: Observation, policy: AdmissionPolicy, now: datetime) -> d
     verdicts: dict[str, Verdict] = {uid: Allow(reason=Reason.ALREADY_STARTED) for uid in observation.started}
     lines: defaultdict[str, list[WaitingRun]] = defaultdict(list)
     for run in sorted(observation.waiting, key=_age):
-        found = _SUSPENDED if run.suspended else policy_violation(run.ask, policy)
+        found = _SUSPENDED if run.suspended else policy_violation(run.request, policy)
         if found is None:
             lines[run.namespace].append(run)
         else:
@@ -108,7 +108,7 @@ class _HoldMessages:
         self._cache: dict[tuple[Reason, str, str, str | None], str] = {}
 
     def message_for(self, reason: Reason, run: WaitingRun) -> str:
-        key = (reason, run.namespace, run.ask.agent, run.ask.repository)
+        key = (reason, run.namespace, run.request.agent, run.request.repository)
         if key not in self._cache:
             self._cache[key] = why_held(reason, run, self._policy)
         return self._cache[key]
@@ -131,7 +131,7 @@ def _queued(left: dict[str, list[WaitingRun]], queue: Queue) -> Iterable[Waiting
     in_repo: Counter[str | None] = Counter()
     total = 0
     for run in _round_robin(list(left.values())):
-        repo = run.ask.repository
+        repo = run.request.repository
         if queue.cluster and total >= queue.cluster:
             return
         if queue.namespace and in_namespace[run.namespace] >= queue.namespace:

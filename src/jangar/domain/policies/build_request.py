@@ -36,7 +36,7 @@ class NamedObjects:
 
 def agent_run_request(run: Document, objects: NamedObjects) -> RunRequest:
     """Everything that the run names, with what these name in turn."""
-    return _RequestBuilder(run, objects).ask()
+    return _RequestBuilder(run, objects).build()
 
 
 class _RequestBuilder:
@@ -52,7 +52,7 @@ class _RequestBuilder:
         self._tasks = [task for task, _ in self._task_parameters]
         self._vcs = self._version_control()
 
-    def ask(self) -> RunRequest:
+    def build(self) -> RunRequest:
         security = self._agent.get("security") or {}
         secrets = tuple(dict.fromkeys(self._secrets()))
         config = self._config()

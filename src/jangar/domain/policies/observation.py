@@ -32,7 +32,7 @@ class WaitingRun:
     namespace: str
     name: str
     created_at: datetime
-    ask: RunRequest
+    request: RunRequest
     suspended: bool = False
 
 

@@ -15,38 +15,38 @@ SYSTEM_PRIORITY: Final = "system-"
 """Classes of the cluster's own pods begin so: they evict the pods of everybody else."""
 
 
-def pod_denials(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+def pod_denials(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     """Every objection; what the operator set as a default was not asked for and is not judged."""
-    yield from _of_priority(ask, policy)
-    yield from _of_placement(ask, policy)
-    yield from _of_audiences(ask, policy)
-    for address in ask.sign_in_addresses:
+    yield from _of_priority(request, policy)
+    yield from _of_placement(request, policy)
+    yield from _of_audiences(request, policy)
+    for address in request.sign_in_addresses:
         if not is_allowed_host(address, policy.provider_hosts):
             yield _deny(Reason.HOST_NOT_ALLOWED, "the host of apiBaseUrl", address, policy.provider_hosts)
 
 
-def _of_priority(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
-    name, allowed = ask.priority_class, policy.pods.priority_classes
+def _of_priority(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+    name, allowed = request.priority_class, policy.pods.priority_classes
     is_plain = not allowed and not name.startswith(SYSTEM_PRIORITY)
     if name and not is_plain and not first_match(allowed, name):
         yield _deny(Reason.PRIORITY_CLASS_NOT_ALLOWED, "the priority class", name, allowed)
 
 
-def _of_placement(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_placement(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     rules = policy.pods
-    for toleration in ask.tolerations:
+    for toleration in request.tolerations:
         if not allows_toleration(rules.tolerations, toleration):
             yield _deny(Reason.TOLERATION_NOT_ALLOWED, "the toleration", toleration, rules.tolerations)
-    for label in ask.node_labels:
+    for label in request.node_labels:
         if not allows_node_label(rules.node_selectors, label):
             yield _deny(Reason.NODE_SELECTOR_NOT_ALLOWED, "the node selector", label, rules.node_selectors)
-    name = ask.runtime_class
+    name = request.runtime_class
     if name and not first_match(rules.runtime_classes, name):
         yield _deny(Reason.RUNTIME_CLASS_NOT_ALLOWED, "the runtime class", name, rules.runtime_classes)
 
 
-def _of_audiences(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
-    for audience in ask.token_audiences:
+def _of_audiences(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+    for audience in request.token_audiences:
         is_api = first_match(API_AUDIENCES, audience) is not None
         allowed = () if is_api else policy.pods.token_audiences
         if not first_match(allowed, audience):

@@ -15,38 +15,38 @@ OWN_LABELS = ("jangar.proompteng.ai/", "app.kubernetes.io/managed-by")
 """Labels of the product's own, which no list needs to allow."""
 
 
-def policy_violation(ask: RunRequest, policy: AdmissionPolicy) -> Deny | Hold | None:
+def policy_violation(request: RunRequest, policy: AdmissionPolicy) -> Deny | Hold | None:
     """Why it may not run now; a denial is for good and comes before a wait for what does not exist yet."""
-    denial = next(_denials(ask, policy), None)
+    denial = next(_denials(request, policy), None)
     if denial is not None:
         return denial
-    if ask.missing:
+    if request.missing:
         return Hold(
             reason=Reason.REFERENCE_NOT_FOUND,
-            message=f"{listed(ask.missing)} {'do' if len(ask.missing) > 1 else 'does'} not exist yet",
+            message=f"{listed(request.missing)} {'do' if len(request.missing) > 1 else 'does'} not exist yet",
         )
     return None
 
 
-def _denials(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
-    yield from _of_labels(ask, policy)
-    yield from _of_images(ask, policy)
-    yield from _of_service_account(ask, policy)
-    yield from pod_denials(ask, policy)
-    yield from _of_sources(ask)
-    yield from _of_repositories(ask, policy)
-    yield from _of_secrets(ask, policy)
+def _denials(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+    yield from _of_labels(request, policy)
+    yield from _of_images(request, policy)
+    yield from _of_service_account(request, policy)
+    yield from pod_denials(request, policy)
+    yield from _of_sources(request)
+    yield from _of_repositories(request, policy)
+    yield from _of_secrets(request, policy)
 
 
-def _of_labels(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_labels(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     rules = policy.labels
-    missing = tuple(key for key in rules.required if key not in ask.labels)
+    missing = tuple(key for key in rules.required if key not in request.labels)
     if missing:
         yield Deny(
             reason=Reason.MISSING_REQUIRED_LABELS,
             message=f"policy requires the label {listed(missing)}: add it to metadata.labels of a new run",
         )
-    own = tuple(key for key in ask.labels if not key.startswith(OWN_LABELS))
+    own = tuple(key for key in request.labels if not key.startswith(OWN_LABELS))
     for key in own:
         if pattern := first_match(rules.denied, key):
             yield Deny(
@@ -61,11 +61,11 @@ def _of_labels(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
             )
 
 
-def _of_images(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_images(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     rules = policy.images
     if not (rules.allowed or rules.denied):
         return
-    for text in ask.images:
+    for text in request.images:
         try:
             image = parse_image(text)
         except ValueError:
@@ -87,9 +87,9 @@ def _of_images(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
             )
 
 
-def _of_service_account(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
-    used = ask.service_account or policy.default_service_account
-    if used in policy.pods.own_service_accounts and policy.pods.own_namespace in {"", ask.namespace}:
+def _of_service_account(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+    used = request.service_account or policy.default_service_account
+    if used in policy.pods.own_service_accounts and policy.pods.own_namespace in {"", request.namespace}:
         yield Deny(
             reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
             message=f"the service account {used} belongs to the controllers and no run may use it: set another one",
@@ -100,26 +100,26 @@ def _of_service_account(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[De
             reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
             message=f"policy allows only the service accounts {listed(allowed)}, not {used}",
         )
-    if ask.terms.service_accounts and used not in ask.terms.service_accounts:
+    if request.terms.service_accounts and used not in request.terms.service_accounts:
         yield Deny(
             reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
-            message=f"Agent {ask.agent} allows the service account {listed(ask.terms.service_accounts)}, "
+            message=f"Agent {request.agent} allows the service account {listed(request.terms.service_accounts)}, "
             f"not {used}: name it in spec.runtime.config.serviceAccount or in security.allowedServiceAccounts",
         )
 
 
-def _of_sources(ask: RunRequest) -> Iterator[Deny]:
-    allowed = ask.terms.source_providers
-    for source in ask.source_providers if allowed else ():
+def _of_sources(request: RunRequest) -> Iterator[Deny]:
+    allowed = request.terms.source_providers
+    for source in request.source_providers if allowed else ():
         if source not in allowed:
             yield Deny(
                 reason=Reason.IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED,
-                message=f"Agent {ask.agent} accepts tasks from {listed(allowed)}, not from {source}",
+                message=f"Agent {request.agent} accepts tasks from {listed(allowed)}, not from {source}",
             )
 
 
-def _of_repositories(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
-    for repository in ask.repositories if policy.repositories and ask.on_github else ():
+def _of_repositories(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+    for repository in request.repositories if policy.repositories and request.on_github else ():
         if not is_allowed(policy.repositories, repository):
             yield Deny(
                 reason=Reason.REPOSITORY_NOT_ALLOWED,
@@ -127,26 +127,26 @@ def _of_repositories(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]
             )
 
 
-def _of_secrets(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
-    for use in ask.secrets:
+def _of_secrets(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
+    for use in request.secrets:
         if use.name in policy.blocked_secrets:
             yield Deny(
                 reason=Reason.SECRET_BLOCKED,
                 message=f"the Secret {use.name}, named by {use.named_by}, is blocked by policy: no run may use it",
             )
-    for use in ask.secrets if ask.terms.secrets else ():
-        if use.name not in ask.terms.secrets:
+    for use in request.secrets if request.terms.secrets else ():
+        if use.name not in request.terms.secrets:
             yield Deny(
                 reason=Reason.SECRET_NOT_ALLOWED,
-                message=f"Agent {ask.agent} does not allow the Secret {use.name}, named by {use.named_by}: "
+                message=f"Agent {request.agent} does not allow the Secret {use.name}, named by {use.named_by}: "
                 "add it to the Agent's security.allowedSecrets, or do not use it",
             )
     # Where something does not exist yet, the binding may be still to come as well.
-    for use in ask.secrets if not ask.missing else ():
-        if use.name not in ask.bound_secrets:
+    for use in request.secrets if not request.missing else ():
+        if use.name not in request.bound_secrets:
             yield Deny(
                 reason=Reason.SECRET_NOT_BOUND,
                 message=f"no SecretBinding permits the Secret {use.name}, named by {use.named_by}: create one in the "
-                f"same namespace with the subject Agent {ask.agent} and {use.name} in allowedSecrets, "
+                f"same namespace with the subject Agent {request.agent} and {use.name} in allowedSecrets, "
                 "then start a new run",
             )

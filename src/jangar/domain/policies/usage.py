@@ -42,8 +42,8 @@ class Usage:
         """The run is admitted now."""
         self._live += 1
         self.live_in[run.namespace] += 1
-        self._live_of[run.namespace, run.ask.agent] += 1
-        for scope in _scopes(run.namespace, run.ask.repository):
+        self._live_of[run.namespace, run.request.agent] += 1
+        for scope in _scopes(run.namespace, run.request.repository):
             insort(self._admissions[scope], self._now)
 
     def obstacle(self, run: WaitingRun) -> Obstacle | None:
@@ -52,7 +52,7 @@ class Usage:
         if (
             self._live >= most.cluster
             or self.live_in[run.namespace] >= most.namespace
-            or (run.ask.agent and self._live_of[run.namespace, run.ask.agent] >= most.agent)
+            or (run.request.agent and self._live_of[run.namespace, run.request.agent] >= most.agent)
         ):
             return Obstacle(reason=Reason.CONCURRENCY_LIMIT)
         free = list(self._rates_freed(run))
@@ -61,7 +61,7 @@ class Usage:
     def _rates_freed(self, run: WaitingRun) -> Iterator[datetime]:
         rate = self._policy.rate
         limits = {"cluster": rate.cluster, "namespace": rate.namespace, "repo": rate.repo}
-        for scope in _scopes(run.namespace, run.ask.repository):
+        for scope in _scopes(run.namespace, run.request.repository):
             limit, times = limits[scope[0]], self._admissions[scope]
             if 0 < limit <= len(times):
                 yield times[len(times) - limit] + rate.window

@@ -21,7 +21,7 @@ def why_held(reason: Reason, run: WaitingRun, policy: AdmissionPolicy) -> str:
         return f"the queue is full (at most {limits}); the run is queued when others leave"
     most = policy.concurrency
     who = "run" if policy.counts_tool_runs else "AgentRun"
-    of_agent = f"{most.agent} of Agent {run.ask.agent} there, " if run.ask.agent else ""
+    of_agent = f"{most.agent} of Agent {run.request.agent} there, " if run.request.agent else ""
     return (
         f"waits for another {who} to finish: at most {most.namespace} may be active in namespace {run.namespace}, "
         f"{of_agent}{most.cluster} in total"
@@ -31,7 +31,7 @@ def why_held(reason: Reason, run: WaitingRun, policy: AdmissionPolicy) -> str:
 def _limits(namespace: int, repo: int, cluster: int, run: WaitingRun) -> str:
     named = (
         (namespace, f"in namespace {run.namespace}"),
-        (repo if run.ask.repository else 0, f"for repository {run.ask.repository}"),
+        (repo if run.request.repository else 0, f"for repository {run.request.repository}"),
         (cluster, "in total"),
     )
     return ", ".join(f"{limit} {where}" for limit, where in named if limit)

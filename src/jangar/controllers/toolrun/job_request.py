@@ -1,10 +1,10 @@
-"""What a ToolRun runs: the command of its Tool, filled in with its parameters."""
+"""The job request of a ToolRun: the command of its Tool, rendered with its parameters."""
 
 from dataclasses import dataclass, field
 
 from jangar.api.reasons import Reason
 from jangar.api.tools import TOOL_RUN, ToolRunSpec, ToolSpec
-from jangar.controllers.job_execution.order import JobRequest
+from jangar.controllers.job_execution.job_request import JobRequest
 from jangar.domain.agentrun.admission import admission_blocker
 from jangar.domain.job_execution.command import Command
 from jangar.domain.job_execution.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
@@ -21,23 +21,23 @@ from kubekit.cache.object_cache import Cache, Cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRunOrders:
-    """Reads ToolRuns."""
+class ToolRunRequests:
+    """Reads the job requests of ToolRuns."""
 
     tools: Cache
     policy: AdmissionPolicy = field(default_factory=AdmissionPolicy)
-    """The rules about what a run may use hold for each attempt; the Tool that is judged is the one that is started."""
+    """Checked for each attempt, with the Tool that the attempt runs."""
 
-    def __call__(self, seen: Cached) -> JobRequest:
-        spec = ToolRunSpec.model_validate(seen.view.get("spec") or {})
-        cached = self.tools.get(seen.namespace, spec.tool_ref.name)
+    def __call__(self, run: Cached) -> JobRequest:
+        spec = ToolRunSpec.model_validate(run.view.get("spec") or {})
+        cached = self.tools.get(run.namespace, spec.tool_ref.name)
         tool = ToolSpec.model_validate(cached.view.get("spec") or {}) if cached else None
-        work, command = _work(tool, spec) if tool else (self._missing(seen, spec), None)
-        if problems := list(not_built_problems(TOOL_RUN.name, seen.view.get("spec") or {})):
+        work, command = _work(tool, spec) if tool else (self._missing(run, spec), None)
+        if problems := list(not_built_problems(TOOL_RUN.name, run.view.get("spec") or {})):
             message = "; ".join(map(str, problems))
             work, command = WorkRejected(reason=Reason.NOT_BUILT, message=message), None
         if cached is not None and isinstance(work, WorkDefined):
-            work = self._admitted(seen, cached) or work
+            work = self._admitted(run, cached) or work
         return JobRequest(
             spec=spec,
             work=work,
@@ -45,24 +45,24 @@ class ToolRunOrders:
             command=command,
             on_job_missing=spec.on_job_missing,
             timeout_seconds=spec.timeout_seconds,
-            terms=_terms(tool) if tool is not None else None,
+            attempt_limits=_limits(tool) if tool is not None else None,
         )
 
-    def size(self, seen: Cached) -> int:
-        name = ((seen.view.get("spec") or {}).get("toolRef") or {}).get("name")
-        tool = self.tools.get(seen.namespace, name) if isinstance(name, str) else None
-        return len(seen.raw) + (len(tool.raw) if tool else 0)
+    def size(self, run: Cached) -> int:
+        name = ((run.view.get("spec") or {}).get("toolRef") or {}).get("name")
+        tool = self.tools.get(run.namespace, name) if isinstance(name, str) else None
+        return len(run.raw) + (len(tool.raw) if tool else 0)
 
-    def _missing(self, seen: Cached, spec: ToolRunSpec) -> WorkMissing:
-        others = (item.name for item in self.tools.all(seen.namespace))
+    def _missing(self, run: Cached, spec: ToolRunSpec) -> WorkMissing:
+        others = (item.name for item in self.tools.all(run.namespace))
         return WorkMissing(message=does_not_exist("Tool", spec.tool_ref.name, others))
 
-    def _admitted(self, seen: Cached, tool: Cached) -> WorkHeld | WorkRejected | None:
-        """None if it may start."""
-        denied = policy_violation(tool_run_request(seen.view, tool.view.get("spec") or {}), self.policy)
+    def _admitted(self, run: Cached, tool: Cached) -> WorkHeld | WorkRejected | None:
+        """Why the run may not start; None if it may."""
+        denied = policy_violation(tool_run_request(run.view, tool.view.get("spec") or {}), self.policy)
         if isinstance(denied, Deny):
             return WorkRejected(reason=denied.reason, message=denied.message)
-        status = seen.view.get("status") or {}
+        status = run.view.get("status") or {}
         return (
             admission_blocker(status.get("admission"))
             if self.policy.counts_tool_runs and not status.get("job")
@@ -70,7 +70,7 @@ class ToolRunOrders:
         )
 
 
-def _terms(tool: ToolSpec) -> AttemptLimits:
+def _limits(tool: ToolSpec) -> AttemptLimits:
     return AttemptLimits(timeout_seconds=tool.timeout_seconds, job_ttl=tool.ttl_seconds_after_finished)
 
 

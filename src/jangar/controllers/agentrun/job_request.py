@@ -1,4 +1,4 @@
-"""What an AgentRun runs: its task, handed to the program of its Agent's provider. Reads caches."""
+"""The job request of an AgentRun: its task, passed to the program of its Agent's provider."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER, VersionControlProvid
 from jangar.api.kind import Kind
 from jangar.api.meta import ApiModel
 from jangar.api.reasons import Reason
-from jangar.controllers.job_execution.order import JobRequest
+from jangar.controllers.job_execution.job_request import JobRequest
 from jangar.domain.agentrun.admission import admission_blocker
 from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_command
 from jangar.domain.agentrun.task import task_of
@@ -31,7 +31,7 @@ from jangar.runtimes.kubernetes_job.manifest import AGENT_TEMPLATE
 from kubekit.cache.object_cache import Cache, Cached
 
 TEMPLATE = "agents.proompteng.ai/template"
-"""Annotation of a run that is only copied: nothing is done about it."""
+"""Annotation of a run that only serves as a template; it is not reconciled."""
 
 _Spec = TypeVar("_Spec", bound=ApiModel)
 
@@ -41,9 +41,9 @@ class _MissingError(Exception):
         super().__init__(does_not_exist(kind.name, name, others))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AgentCaches:
-    """Everything that a run may name, by kind."""
+    """The caches of everything that a run may reference, by kind."""
 
     of: Mapping[str, Cache]
 
@@ -56,92 +56,92 @@ class AgentCaches:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRunOrders:
-    """Reads AgentRuns."""
+class AgentRunRequests:
+    """Reads the job requests of AgentRuns."""
 
     caches: AgentCaches
     defaults: AgentDefaults
     compile_loop: ConditionCompiler
     denial: Callable[[Cached], Deny | None] | None = None
-    """Why a run may not start now, whatever it was told before. Where given, nothing starts before it is admitted."""
+    """Why a run may not start now, although it was admitted. If set, no run starts before it is admitted."""
 
-    def __call__(self, seen: Cached) -> JobRequest:
-        spec = AgentRunSpec.model_validate(seen.view.get("spec") or {})
-        course = self._course(spec)
-        place = _place(seen, spec) if isinstance(course, tuple) and course else None
-        work, command, terms = self._work(seen, spec, place)
-        if isinstance(course, WorkRejected):
-            work, command = course, None
+    def __call__(self, run: Cached) -> JobRequest:
+        spec = AgentRunSpec.model_validate(run.view.get("spec") or {})
+        workflow = self._workflow(spec)
+        position = _position(run, spec) if isinstance(workflow, tuple) and workflow else None
+        work, command, attempt_limits = self._work(run, spec, position)
+        if isinstance(workflow, WorkRejected):
+            work, command = workflow, None
         return JobRequest(
             spec=spec,
             work=work,
             template=AGENT_TEMPLATE,
-            course=course if isinstance(course, tuple) else (),
+            workflow=workflow if isinstance(workflow, tuple) else (),
             command=command,
             on_job_missing=spec.on_job_missing,
-            terms=terms,
-            reports=True,
+            attempt_limits=attempt_limits,
+            has_runner=True,
         )
 
-    def size(self, seen: Cached) -> int:
-        spec = seen.view.get("spec") or {}
-        agent = self._named(AGENT, seen.namespace, spec.get("agentRef"))
+    def size(self, run: Cached) -> int:
+        spec = run.view.get("spec") or {}
+        agent = self._referenced(AGENT, run.namespace, spec.get("agentRef"))
         agent_spec = (agent.view.get("spec") or {}) if agent else {}
         named = (
-            seen,
+            run,
             agent,
-            self._named(AGENT_PROVIDER, seen.namespace, agent_spec.get("providerRef")),
-            self._named(IMPLEMENTATION_SPEC, seen.namespace, spec.get("implementationSpecRef")),
+            self._referenced(AGENT_PROVIDER, run.namespace, agent_spec.get("providerRef")),
+            self._referenced(IMPLEMENTATION_SPEC, run.namespace, spec.get("implementationSpecRef")),
         )
         return sum(len(item.raw) for item in named if item is not None)
 
-    def _named(self, kind: Kind, namespace: str, reference: Any) -> Cached | None:
+    def _referenced(self, kind: Kind, namespace: str, reference: Any) -> Cached | None:
         name = reference.get("name") if isinstance(reference, dict) else None
         return self.caches.of[kind.name].get(namespace, name) if isinstance(name, str) else None
 
-    def _course(self, spec: AgentRunSpec) -> tuple[RuntimeStep, ...] | WorkRejected:
-        """The stages of the work; none where it is one Job."""
-        found = define_runtime_steps(spec, compile_condition=self.compile_loop)
-        if isinstance(found, list):
-            only_missing = all(item.reason is Reason.MISSING_INPUT for item in found)
+    def _workflow(self, spec: AgentRunSpec) -> tuple[RuntimeStep, ...] | WorkRejected:
+        """The workflow steps; empty if the work is one Job."""
+        steps = define_runtime_steps(spec, compile_condition=self.compile_loop)
+        if isinstance(steps, list):
+            only_missing = all(problem.reason is Reason.MISSING_INPUT for problem in steps)
             reason = Reason.MISSING_INPUT if only_missing else Reason.INVALID_SPEC
-            return WorkRejected(reason=reason, message="; ".join(map(str, found)))
-        return found
+            return WorkRejected(reason=reason, message="; ".join(map(str, steps)))
+        return steps
 
     def _work(
-        self, seen: Cached, spec: AgentRunSpec, place: StepPosition | None
+        self, run: Cached, spec: AgentRunSpec, position: StepPosition | None
     ) -> tuple[Work, Command | None, AttemptLimits | None]:
         try:
-            parts = self._parts(seen, spec, place)
+            parts = self._parts(run, spec, position)
         except _MissingError as error:
             return WorkMissing(message=str(error)), None, None
-        terms = _terms(seen, spec, parts.agent, place)
-        found = agent_command(parts, self.defaults)
-        if isinstance(found, NoCommand):
-            return WorkRejected(reason=found.reason, message=found.message), None, terms
-        return self._admitted(seen) or WorkDefined(), found, terms
+        attempt_limits = _limits(run, spec, parts.agent, position)
+        command = agent_command(parts, self.defaults)
+        if isinstance(command, NoCommand):
+            return WorkRejected(reason=command.reason, message=command.message), None, attempt_limits
+        return self._admission(run) or WorkDefined(), command, attempt_limits
 
-    def _admitted(self, seen: Cached) -> WorkHeld | WorkRejected | None:
-        """None if it may start. Agents and providers are read for each attempt, so each attempt is judged by them."""
+    def _admission(self, run: Cached) -> WorkHeld | WorkRejected | None:
+        """Why the attempt may not start; None if it may. Checked anew for each attempt."""
         if self.denial is None:
             return None
-        status = seen.view.get("status") or {}
+        status = run.view.get("status") or {}
         is_first = not status.get("job")
         if is_first and (held := admission_blocker(status.get("admission"))) is not None:
             return held
-        denied = self.denial(seen)
+        denied = self.denial(run)
         if denied is None:
             return None
-        # It was admitted: a cache may be behind, or somebody mends it. So the run waits and does not fail for good.
+        # It was admitted, so a cache may be stale or the denial temporary: the run waits instead of failing.
         if is_first:
             return WorkHeld(reason=denied.reason, message=denied.message)
         return WorkRejected(reason=denied.reason, message=denied.message)
 
-    def _parts(self, seen: Cached, spec: AgentRunSpec, place: StepPosition | None) -> AgentParts:
-        namespace, caches = seen.namespace, self.caches
+    def _parts(self, run: Cached, spec: AgentRunSpec, position: StepPosition | None) -> AgentParts:
+        namespace, caches = run.namespace, self.caches
         agent = caches.get(AGENT, AgentSpec, namespace, spec.agent_ref.name)
         provider = caches.get(AGENT_PROVIDER, AgentProviderSpec, namespace, agent.provider_ref.name)
-        step = place.step if place else None
+        step = position.step if position else None
         own = step if step and (step.implementation or step.implementation_spec_ref) else spec
         named = own.implementation_spec_ref
         if own.implementation is not None:
@@ -152,8 +152,8 @@ class AgentRunOrders:
         vcs = spec.vcs_ref or text.vcs_ref or agent.vcs_ref
         memory = spec.memory_ref or agent.memory_ref
         return AgentParts(
-            name=seen.name,
-            uid=seen.uid,
+            name=run.name,
+            uid=run.uid,
             namespace=namespace,
             spec=spec,
             agent=agent,
@@ -167,7 +167,7 @@ class AgentRunOrders:
             if vcs
             else None,
             implementation_name=named.name if named else "",
-            place=place,
+            position=position,
         )
 
     def _memory(self, namespace: str, name: str | None) -> tuple[str, MemorySpec] | None:
@@ -180,9 +180,9 @@ class AgentRunOrders:
         return None
 
 
-def _place(seen: Cached, spec: AgentRunSpec) -> StepPosition | None:
-    """The step that is under way or next, by what is recorded."""
-    stages = workflow_stages((seen.view.get("status") or {}).get("workflow") or {})
+def _position(run: Cached, spec: AgentRunSpec) -> StepPosition | None:
+    """The current or next workflow step, from the recorded status."""
+    stages = workflow_stages((run.view.get("status") or {}).get("workflow") or {})
     stage = next((item for item in stages if not item.is_over), None)
     for index, step in enumerate(spec.workflow.steps if spec.workflow else ()):
         if stage is None or stage.name == step.name:
@@ -191,12 +191,14 @@ def _place(seen: Cached, spec: AgentRunSpec) -> StepPosition | None:
     return None
 
 
-def _terms(seen: Cached, spec: AgentRunSpec, agent: AgentSpec, place: StepPosition | None) -> AttemptLimits:
-    """The step's own, else the Agent's defaults. A run that belongs to a step is repeated by its step alone."""
-    said, step = agent.defaults, place.step if place else None
+def _limits(
+    run: Cached, spec: AgentRunSpec, agent: AgentSpec, position: StepPosition | None
+) -> AttemptLimits:
+    """The step's limits, else the Agent's defaults; a run that a step created is retried only by that step."""
+    defaults, step = agent.defaults, position.step if position else None
     ttl = (spec.runtime.config or {}).get("ttlSecondsAfterFinished")
-    timeout = said.timeout_seconds if said else None
-    retries = said.retry_limit if said and seen.controller is None else None
+    timeout = defaults.timeout_seconds if defaults else None
+    retries = defaults.retry_limit if defaults and run.controller is None else None
     if step is not None:
         timeout = step.timeout_seconds if step.timeout_seconds is not None else timeout
         retries = step.retries if step.retries is not None else retries
@@ -208,7 +210,7 @@ def _terms(seen: Cached, spec: AgentRunSpec, agent: AgentSpec, place: StepPositi
     )
 
 
-def is_template(seen: Cached) -> bool:
-    """Whether the run is only there to be copied."""
-    annotations: Mapping[str, Any] = seen.view["metadata"].get("annotations") or {}
+def is_template(run: Cached) -> bool:
+    """Whether the run only serves as a template."""
+    annotations: Mapping[str, Any] = run.view["metadata"].get("annotations") or {}
     return annotations.get(TEMPLATE) == "true"

@@ -3,12 +3,12 @@
 import pytest
 
 from jangar.controllers.watch_predicates import (
-    asks_to_stop,
-    is_new,
-    is_same,
-    is_status_alone,
-    telling_job,
-    telling_pod,
+    is_new_child,
+    job_wait_state,
+    only_status_changed,
+    pod_wait_state,
+    same_wait_state,
+    stop_was_requested,
 )
 from kubekit.cache.object_cache import Cached, Change
 
@@ -35,7 +35,7 @@ def a_change(old, new):
 )
 def test_what_tells_nothing_of_a_pod_waits(old, new):
     """Several such changes are one look."""
-    assert is_same(telling_pod)(a_change(old, new))
+    assert same_wait_state(pod_wait_state)(a_change(old, new))
 
 
 @pytest.mark.parametrize(
@@ -51,38 +51,40 @@ def test_what_tells_nothing_of_a_pod_waits(old, new):
 @pytest.mark.rule("GC-8")
 def test_what_a_child_waits_for_is_looked_at_at_once(old, new):
     """The earliest certain sign is not held back."""
-    assert not is_same(telling_pod)(a_change(old, new))
+    assert not same_wait_state(pod_wait_state)(a_change(old, new))
 
 
 def test_a_job_wakes_by_its_verdict_and_not_by_its_ttl():
     """Its TTL and finalizers are written by the one who would be woken."""
     verdict = {"conditions": [{"type": "Complete", "status": "True"}]}
-    assert not is_same(telling_job)(a_change(an_object(), an_object(2, status=verdict)))
-    assert not is_same(telling_job)(a_change(an_object(), None))
-    assert is_same(telling_job)(a_change(None, an_object()))
-    assert is_same(telling_job)(a_change(an_object(), an_object(2, spec={"ttlSecondsAfterFinished": 5})))
+    assert not same_wait_state(job_wait_state)(a_change(an_object(), an_object(2, status=verdict)))
+    assert not same_wait_state(job_wait_state)(a_change(an_object(), None))
+    assert same_wait_state(job_wait_state)(a_change(None, an_object()))
+    assert same_wait_state(job_wait_state)(
+        a_change(an_object(), an_object(2, spec={"ttlSecondsAfterFinished": 5}))
+    )
 
 
 @pytest.mark.rule("CAN-2")
 @pytest.mark.parametrize("spec", [{"cancel": True}, {"desiredState": "Cancelled"}])
 def test_a_request_to_stop_goes_before_all_else_once(spec):
     """When it comes, not with every change after it."""
-    assert asks_to_stop(a_change(an_object(), an_object(2, spec=spec)))
-    assert asks_to_stop(a_change(None, an_object(spec=spec)))
-    assert not asks_to_stop(a_change(an_object(spec=spec), an_object(2, spec=spec)))
-    assert not asks_to_stop(a_change(an_object(spec=spec), None))
-    assert not asks_to_stop(a_change(None, an_object(spec=spec, status={"phase": "Succeeded"})))
+    assert stop_was_requested(a_change(an_object(), an_object(2, spec=spec)))
+    assert stop_was_requested(a_change(None, an_object(spec=spec)))
+    assert not stop_was_requested(a_change(an_object(spec=spec), an_object(2, spec=spec)))
+    assert not stop_was_requested(a_change(an_object(spec=spec), None))
+    assert not stop_was_requested(a_change(None, an_object(spec=spec, status={"phase": "Succeeded"})))
 
 
 def test_a_status_written_by_a_pass_waits_and_a_changed_spec_does_not():
     """The pass that wrote it went on from there."""
-    assert is_status_alone(a_change(an_object(), an_object(2, status={"phase": "Running"})))
-    assert not is_status_alone(a_change(an_object(), an_object(2, spec={"suspend": True})))
-    assert not is_status_alone(a_change(None, an_object()))
+    assert only_status_changed(a_change(an_object(), an_object(2, status={"phase": "Running"})))
+    assert not only_status_changed(a_change(an_object(), an_object(2, spec={"suspend": True})))
+    assert not only_status_changed(a_change(None, an_object()))
 
 
 def test_a_child_that_only_waits_is_no_news_to_its_run():
     """Unless it is being deleted."""
-    assert is_new(a_change(None, an_object()))
-    assert not is_new(a_change(an_object(), an_object(2, status={"phase": "Running"})))
-    assert not is_new(a_change(None, an_object(deletionTimestamp="2026-01-01T00:00:00Z")))
+    assert is_new_child(a_change(None, an_object()))
+    assert not is_new_child(a_change(an_object(), an_object(2, status={"phase": "Running"})))
+    assert not is_new_child(a_change(None, an_object(deletionTimestamp="2026-01-01T00:00:00Z")))

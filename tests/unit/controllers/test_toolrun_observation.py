@@ -13,9 +13,8 @@ from jangar.controllers.job_execution.observe import (
     owner_run,
     owner_state,
 )
-from jangar.controllers.resources import CHILD_UID, RUN_UID
-from jangar.controllers.stop_order import written_order
-from jangar.controllers.toolrun.order import ToolRunOrders
+from jangar.controllers.resources import CHILD_UID, RUN_UID, stop_annotation
+from jangar.controllers.toolrun.job_request import ToolRunRequests
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.job_execution.facts import JobFacts
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
@@ -75,7 +74,7 @@ def look(run=None, *, tool=TOOL, jobs=(), pods=(), live=None):
         jobs=a_cache(*jobs),
         pods=a_cache(*pods, **{CHILD_UID: label_index(CHILD_UID)}),
     )
-    orders = ToolRunOrders(tools=a_cache(*([an_object("builder", spec=tool)] if tool is not None else [])))
+    orders = ToolRunRequests(tools=a_cache(*([an_object("builder", spec=tool)] if tool is not None else [])))
     seen = Cached.of(run)
     return observe(caches, seen, orders(seen), live or LiveReads(), WorkLimits(), logs_kept=True)
 
@@ -97,7 +96,7 @@ def test_a_child_is_seen_as_its_spec_and_metadata_say():
     run = a_run(
         spec=spec,
         finalizers=[CLEANUP_FINALIZER],
-        annotations=written_order(reason="RunCancelled", deadline=at(9)),
+        annotations=stop_annotation(reason="RunCancelled", deadline=at(9)),
         deletionTimestamp="2026-02-07T12:00:01Z",
     )
     child = look(run).observation.child
@@ -131,9 +130,9 @@ def test_the_time_limit_is_its_own_or_the_tools(own, expected):
 )
 def test_what_is_run_is_defined_missing_or_rejected(tool, spec, expected):
     """A command comes with the first only."""
-    sight = look(a_run(spec=spec), tool=tool)
-    assert type(sight.observation.work) is expected
-    assert (sight.order.command is not None) == (expected is WorkDefined)
+    snapshot = look(a_run(spec=spec), tool=tool)
+    assert type(snapshot.observation.work) is expected
+    assert (snapshot.request.command is not None) == (expected is WorkDefined)
 
 
 def test_a_refusal_of_this_pass_comes_first():
