@@ -71,7 +71,7 @@ def crowd(**more: Any) -> Observation:
                 namespace="agents",
                 name=f"r{n}",
                 created_at=NOW - timedelta(seconds=9 - n),
-                ask=ask,
+                request=ask,
             )
             for n in range(3)
         ],

@@ -22,7 +22,7 @@ def waiting(name="r", namespace="team", age=1, **ask):
         name=name,
         namespace=namespace,
         created_at=NOON - timedelta(seconds=age),
-        ask=RunRequest(**given),
+        request=RunRequest(**given),
     )
 
 
