@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jangar.controllers.history.masking import masked
+from jangar.controllers.log_tails import redact_tail
 from jangar.runner.masking import Mask
 from kubekit.redaction.forms import MAX_ENCODED_LINES
 from kubekit.redaction.redactor import Redactor
@@ -72,9 +72,9 @@ def test_a_tail_that_was_cut_within_a_value_shows_nothing_of_it(value, cut, at_s
     for data in (value.encode(), value.encode().hex().encode()):
         size = 4 + cut % (len(data) - 4)
         if at_start:
-            assert masked(data[-size:] + b" end", [value.encode()]) == b"*** end"
+            assert redact_tail(data[-size:] + b" end", [value.encode()]) == b"*** end"
         else:
-            assert masked(b"begin " + data[:size], [value.encode()]) == b"begin ***"
+            assert redact_tail(b"begin " + data[:size], [value.encode()]) == b"begin ***"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_largest_secret_costs_seconds_at_most(value):
     """E10: a tail of 256 KiB against a Secret of one MiB, both as unfavorable as they can be."""
     tail = (value + value)[: 256 * 1024]
     begun = time.process_time()
-    shown = masked(tail, [value])
+    shown = redact_tail(tail, [value])
     assert time.process_time() - begun < 20
     assert value[:4096] not in shown
 

@@ -139,7 +139,7 @@ class Engine:
         """Reconcile every object: this process now acts on more of them."""
         self.invalidate_memory()
         if self.history is not None:
-            self.history.look_at_all()
+            self.history.resync()
         for controller in self.controllers:
             controller.enqueue_all()
 

@@ -4,10 +4,24 @@ from datetime import timedelta
 
 import pytest
 
-from jangar.controllers.history.ended import ended, written_at
-from jangar.controllers.history.waiting import Ledger
+from jangar.api.tools import TOOL_RUN
+from jangar.controllers.history.pending import FollowedKind, PendingObjects
+from jangar.controllers.history.rows import end_written_at, ended
+from jangar.controllers.resources import resource_of
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
 from kubekit.cache.object_cache import Cached, Change
+from kubekit.client.api_client import Client
+from support.answering_transport import AnsweringTransport
 from support.builders import NOON
+
+
+def followed(*, may_act=True):
+    informer = Informer(
+        Client(AnsweringTransport(), manager="test"), resource_of(TOOL_RUN), namespaces=Namespaces.every()
+    )
+    return PendingObjects(kinds={"ToolRun": FollowedKind(informer, lambda _: None, lambda _: may_act)})
+
 
 TIME = "2026-01-02T03:04:05.678Z"
 
@@ -39,14 +53,14 @@ def changed(old, new):
 @pytest.mark.rule("GC-6")
 def test_a_row_has_what_the_status_says():
     """Outcome, outputs, owner, times and where the log was."""
-    seen = an_object(
+    cached = an_object(
         outcome={"exitCode": 3},
         outputs={"a": "b"},
         job={"name": "build-1"},
         reason="NonZeroExit",
         phase="Failed",
     )
-    found = ended("ToolRun", seen, root_uid="top", log_tail="x")
+    found = ended("ToolRun", cached, root_uid="top", log_tail="x")
     row = found.run
     assert (row.uid, row.kind, row.phase, row.reason, row.exit_code) == (
         "u1",
@@ -79,60 +93,61 @@ def test_steps_of_a_big_run_come_from_its_pages():
 @pytest.mark.parametrize("phase", ["Pending", "Running", "Cancelling", None])
 def test_what_has_not_ended_is_not_stored(phase):
     """But it is pending: a deletion that ends it must wait for its row."""
-    ledger, seen = Ledger(), an_object(phase=phase)
-    ledger.heard("ToolRun", changed(None, seen), 0.0)
-    assert written_at(seen) is None
-    assert ledger.waiting == {}
-    assert ledger.is_pending(seen)
+    objects, cached = followed(), an_object(phase=phase)
+    objects.update("ToolRun", changed(None, cached), 0.0)
+    assert end_written_at(cached) is None
+    assert objects.pending == {}
+    assert objects.is_pending(cached)
 
 
 @pytest.mark.rule("GC-6")
 def test_an_end_waits_until_it_is_stored_and_once_only():
     """Another write of the object that says nothing new is no news."""
-    ledger, seen = Ledger(), an_object()
-    ledger.heard("ToolRun", changed(None, seen), 1.0)
-    (entry,) = ledger.ready(1.0, lambda _: True)
-    assert entry.may_be_known
-    ledger.done(entry)
-    ledger.heard("ToolRun", changed(seen, an_object(version="8")), 2.0)
-    assert ledger.waiting == {}
-    assert not ledger.is_pending(seen)
+    objects, cached = followed(), an_object()
+    objects.update("ToolRun", changed(None, cached), 1.0)
+    (entry,) = objects.ready(1.0)
+    assert entry.may_be_stored
+    objects.mark_stored(entry)
+    objects.update("ToolRun", changed(cached, an_object(version="8")), 2.0)
+    assert objects.pending == {}
+    assert not objects.is_pending(cached)
 
 
 def test_a_newer_end_that_comes_while_the_older_is_stored_waits_on():
     """A condition that was added after the end is stored, too."""
-    ledger, seen = Ledger(), an_object()
-    ledger.heard("ToolRun", changed(None, seen), 1.0)
-    (entry,) = ledger.ready(1.0, lambda _: True)
+    objects, cached = followed(), an_object()
+    objects.update("ToolRun", changed(None, cached), 1.0)
+    (entry,) = objects.ready(1.0)
     newer = an_object(version="9", updated="2026-01-02T03:04:06Z")
-    ledger.heard("ToolRun", changed(seen, newer), 2.0)
-    ledger.done(entry)
-    assert ledger.is_pending(newer)
-    assert [item.seen for item in ledger.ready(3.0, lambda _: True)] == [newer]
+    objects.update("ToolRun", changed(cached, newer), 2.0)
+    objects.mark_stored(entry)
+    assert objects.is_pending(newer)
+    assert [item.cached for item in objects.ready(3.0)] == [newer]
 
 
 @pytest.mark.rule("GC-9")
 def test_what_is_gone_before_it_was_stored_is_stored_from_memory():
     """And told of."""
-    ledger, seen = Ledger(), an_object()
-    ledger.heard("ToolRun", changed(None, seen), 1.0)
-    lost = ledger.heard("ToolRun", Change("deleted", seen, None), 2.0)
+    objects, cached = followed(), an_object()
+    objects.update("ToolRun", changed(None, cached), 1.0)
+    lost = objects.update("ToolRun", Change("deleted", cached, None), 2.0)
     assert lost is not None
-    assert [item.is_gone for item in ledger.ready(3.0, lambda item: item.is_gone)] == [True]
-    ledger.done(lost)
-    assert (ledger.waiting, ledger.stored) == ({}, {})
+    assert [item.is_deleted for item in objects.ready(3.0)] == [True]
+    objects.mark_stored(lost)
+    assert objects.pending == {}
+    assert objects.is_pending(cached)
 
 
 def test_what_another_process_looks_after_is_left_to_it():
-    """It is seen again when that changes."""
-    ledger = Ledger()
-    ledger.heard("ToolRun", changed(None, an_object()), 1.0)
-    assert list(ledger.ready(1.0, lambda _: False)) == []
-    assert ledger.waiting == {}
+    """It is cached again when that changes."""
+    objects = followed(may_act=False)
+    objects.update("ToolRun", changed(None, an_object()), 1.0)
+    assert list(objects.ready(1.0)) == []
+    assert objects.pending == {}
 
 
 def test_an_older_status_without_an_update_time_still_has_an_end():
     """Of the existing system."""
-    seen = an_object(updated=None)
-    assert written_at(seen) == TIME
-    assert ended("ToolRun", seen, root_uid="u1").run.updated_at < NOON.replace(year=2100)
+    cached = an_object(updated=None)
+    assert end_written_at(cached) == TIME
+    assert ended("ToolRun", cached, root_uid="u1").run.updated_at < NOON.replace(year=2100)

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from jangar.controllers.history.masking import SecretReference, masked, referenced_secrets, secret_values
+from jangar.controllers.log_tails import SecretReference, redact_tail, referenced_secrets, secret_values
 
 POD = {
     "spec": {
@@ -55,19 +55,19 @@ def test_every_secret_that_containers_see_is_known():
 )
 def test_values_are_masked_in_every_form(text, expected):
     """Also where the text was cut within one."""
-    assert masked(text, [b"s3cr3t/=!"]) == expected
+    assert redact_tail(text, [b"s3cr3t/=!"]) == expected
 
 
 def test_lines_of_a_key_and_text_in_json_are_masked():
     """A program may show one line of a file, or quote it."""
     key = b"-----BEGIN-----\nabcdefgh\n-----END-----\n"
-    assert masked(b"read abcdefgh", [key]) == b"read ***"
-    assert masked(b'{"v": "say \\"hello\\""}', [b'say "hello"']) == b'{"v": "***"}'
+    assert redact_tail(b"read abcdefgh", [key]) == b"read ***"
+    assert redact_tail(b'{"v": "say \\"hello\\""}', [b'say "hello"']) == b'{"v": "***"}'
 
 
 def test_short_values_are_left():
     """They are in every text."""
-    assert masked(b"a yes b", [b"yes", b""]) == b"a yes b"
+    assert redact_tail(b"a yes b", [b"yes", b""]) == b"a yes b"
 
 
 def test_a_secret_holds_base64():
@@ -82,6 +82,6 @@ def test_a_secret_holds_base64():
 def test_a_value_within_something_that_is_encoded_is_masked(before, after, encode):
     """Such as a name and a password in one header: little that surrounds it is left, nothing of it is."""
     text = encode(before + b":s3cr3t/+word" + after)
-    assert b"***" in masked(text, [b"s3cr3t/+word"])
+    assert b"***" in redact_tail(text, [b"s3cr3t/+word"])
     for alone in (b"s3cr3t", b"t/+wor"):
-        assert encode(alone)[:8] not in masked(text, [b"s3cr3t/+word"])
+        assert encode(alone)[:8] not in redact_tail(text, [b"s3cr3t/+word"])
