@@ -4,8 +4,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from jangar.domain.policies.admit import admit
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.admit import Admitted, LiveRun, Observation, WaitingRun, admit
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
 from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Allow, Hold

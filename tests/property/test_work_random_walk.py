@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from jangar.api.phases import OnJobMissing
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.job_execution.observation import Owner, WorkLimits
 from jangar.domain.job_execution.record import AttemptLimits
 from jangar.domain.job_execution.workflow import Loop, RuntimeStep

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from jangar.controllers.engine_settings import AdmissionSettings, EngineSettings
-from jangar.domain.policies.images import parse_pattern
+from jangar.domain.policies.patterns import parse_pattern
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Images, Labels, Pods
 from kubekit.client.api_client import PatchKind
 from simulation.admission_bed import install_kinds

@@ -3,7 +3,7 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from jangar.domain.policies.observation import Observation
+from jangar.domain.policies.admit import Observation
 from jangar.domain.policies.policy import AdmissionPolicy
 
 PATIENCE = timedelta(minutes=5)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from jangar.controllers.agentrun.job_request import AgentCaches, AgentRunRequests
 from jangar.controllers.resources import CHILD_UID, MANAGED_BY
 from jangar.domain.agentrun.command import AgentDefaults
-from jangar.domain.policies.build_request import NamedObjects, agent_run_request
-from jangar.domain.policies.request import RunRequest
+from jangar.domain.policies.request import NamedObjects, RunRequest, agent_run_request
 from jangar.lint.conditions import compile_loop
 from jangar.runtimes.kubernetes_job.manifest import AGENT_CONTAINER, Placement, files_manifest, job_manifest
 from kubekit.cache.object_cache import Cache, Cached

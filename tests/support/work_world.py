@@ -12,23 +12,22 @@ from jangar.domain.job_execution.actions import (
     AddChildFinalizer,
     CreateJob,
     DeleteChild,
+    DeleteJob,
+    DeletePod,
+    DeletePods,
     EndDuplicate,
     ReadCreateError,
     ReadOwner,
     ReadWork,
-    RemoveChildFinalizer,
-    StoreLogs,
-)
-from jangar.domain.job_execution.document import WORK_FIELDS, work_document, work_record
-from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
-from jangar.domain.job_execution.finalizers import (
-    OUTCOME_FINALIZER,
-    DeleteJob,
-    DeletePod,
     ReleaseJob,
     ReleasePod,
+    RemoveChildFinalizer,
     SetTtl,
+    StoreLogs,
+    SuspendJob,
 )
+from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER
+from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
 from jangar.domain.job_execution.observation import (
     ChildFacts,
     Owner,
@@ -38,7 +37,7 @@ from jangar.domain.job_execution.observation import (
 )
 from jangar.domain.job_execution.plan import plan_work
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
-from jangar.domain.job_execution.stopping import DeletePods, SuspendJob
+from jangar.domain.job_execution.status_document import WORK_FIELDS, work_document, work_record
 from support.builders import NOON
 
 TEMPLATE = TemplateNames(containers=("main",))

@@ -10,7 +10,7 @@ from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
-from jangar.domain.retention.values import NEVER, Keep
+from jangar.domain.retention import NEVER, Keep
 from kubekit.cache.namespaces import Namespaces
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from jangar.api.phases import TERMINAL, Phase
-from jangar.domain.job_execution.reading import job_facts, pod_facts
+from jangar.domain.job_execution.facts import job_facts, pod_facts
 from kubekit.cache.object_cache import Cached, Change
 
 DEFERRED_EVENT_DELAY: Final = 0.5

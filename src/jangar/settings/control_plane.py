@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from jangar.domain.retention.values import Keep
+from jangar.domain.retention import Keep
 from jangar.settings import control_plane_table, table
 from jangar.settings.environment import BadSettings, read
 from jangar.settings.forms import Scope

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from jangar.domain.retention.values import Keep
+from jangar.domain.retention import Keep
 from jangar.settings import forms
 from jangar.settings.forms import Form
 from jangar.settings.variable import Process, Variable

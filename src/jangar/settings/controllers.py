@@ -8,8 +8,8 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any
 
-from jangar.domain.policies.images import ImagePattern
-from jangar.domain.retention.values import Keep
+from jangar.domain.policies.patterns import ImagePattern
+from jangar.domain.retention import Keep
 from jangar.settings import admission_table, table
 from jangar.settings.control_plane import ControlPlaneSettings
 from jangar.settings.environment import BadSettings, read_values

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from jangar.domain.retention.values import Keep, parse_seconds
+from jangar.domain.retention import Keep, parse_seconds
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from jangar.domain.retention.values import NEVER, Keep
+from jangar.domain.retention import NEVER, Keep
 from jangar.settings import forms
 from jangar.settings.forms import Form, Scope
 from jangar.settings.variable import BOTH, Variable

@@ -15,9 +15,9 @@ from jangar.controllers.job_execution.observe import (
 )
 from jangar.controllers.resources import CHILD_UID, RUN_UID, stop_annotation
 from jangar.controllers.toolrun.job_request import ToolRunRequests
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from jangar.domain.job_execution.facts import JobFacts
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.job_execution.observation import (
     Owner,
     WorkDefined,

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jangar.domain.policies.admit import admit
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.admit import Admitted, LiveRun, Observation, WaitingRun, admit
 from jangar.domain.policies.request import AgentTerms, RunRequest, SecretUse
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
 from jangar.settings.admission import admission_policy

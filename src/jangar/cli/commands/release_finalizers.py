@@ -98,7 +98,7 @@ async def _objects(client: "Client", resource: "Resource", place: str | None) ->
 
 
 def _ours(obj: Mapping[str, Any]) -> "tuple[dict[str, Any], ...]":
-    from jangar.domain.job_execution.finalizers import (  # noqa: PLC0415 - heavy
+    from jangar.domain.job_execution.cleanup import (  # noqa: PLC0415 - heavy
         CLEANUP_FINALIZER,
         OUTCOME_FINALIZER,
         our_finalizer_patch,

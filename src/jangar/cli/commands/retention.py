@@ -116,7 +116,7 @@ def _root(obj: "Mapping[str, Any]", by_uid: "Mapping[str, Mapping[str, Any]]") -
 
 
 def _with_root(root: "Mapping[str, Any] | None", now: datetime) -> str:
-    from jangar.domain.retention.documents import retention_from  # noqa: PLC0415 - heavy
+    from jangar.domain.retention import retention_from  # noqa: PLC0415 - heavy
 
     if root is None:
         return "with its root run"
@@ -128,8 +128,7 @@ def _with_root(root: "Mapping[str, Any] | None", now: datetime) -> str:
 def _row(
     obj: "Mapping[str, Any]", by_uid: "Mapping[str, Mapping[str, Any]]", now: datetime, *, short: bool
 ) -> list[str]:
-    from jangar.domain.retention.documents import retention_from  # noqa: PLC0415 - heavy
-    from jangar.domain.retention.values import Source  # noqa: PLC0415
+    from jangar.domain.retention import Source, retention_from  # noqa: PLC0415
 
     meta, status = obj["metadata"], obj.get("status") or {}
     name, phase = meta["name"], status.get("phase") or "Pending"

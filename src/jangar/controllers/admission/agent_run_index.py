@@ -13,9 +13,9 @@ from jangar.api.meta import JsonObject
 from jangar.api.phases import TERMINAL, AdmissionPhase, AgentRunPhase
 from jangar.api.tools import TOOL_RUN
 from jangar.controllers.admission.resolved_references import ResolvedReferences
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
-from jangar.domain.policies.recording import Recorded, recorded_from
+from jangar.domain.policies.admit import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.request import RunRequest
+from jangar.domain.policies.verdicts import Recorded, recorded_from
 from jangar.domain.times import parse_rfc3339
 from kubekit.cache.object_cache import Cached, Change
 

@@ -16,8 +16,7 @@ from jangar.controllers.admission.agent_run_index import AgentRunIndex, IndexedR
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.policies.admit import admit
 from jangar.domain.policies.policy import AdmissionPolicy
-from jangar.domain.policies.recording import Recorded, record, recorded_to
-from jangar.domain.policies.verdicts import Allow, Deny, Hold, Verdict
+from jangar.domain.policies.verdicts import Allow, Deny, Hold, Recorded, Verdict, record, recorded_to
 from jangar.domain.times import rfc3339, whole_millisecond
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces

@@ -17,8 +17,13 @@ from jangar.controllers.orchestrationrun.definitions import snapshot_source
 from jangar.controllers.resources import ATTEMPT, STEP
 from jangar.domain.job_execution.observation import Owner
 from jangar.domain.orchestration.child_names import child_name
-from jangar.domain.policies.build_request import Document, NamedObjects, agent_run_request, tool_run_request
-from jangar.domain.policies.request import RunRequest
+from jangar.domain.policies.request import (
+    Document,
+    NamedObjects,
+    RunRequest,
+    agent_run_request,
+    tool_run_request,
+)
 from kubekit.cache.informer import Informer
 from kubekit.cache.object_cache import Cached
 

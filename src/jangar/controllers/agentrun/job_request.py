@@ -14,19 +14,18 @@ from jangar.api.kind import Kind
 from jangar.api.meta import ApiModel
 from jangar.api.reasons import Reason
 from jangar.controllers.job_execution.job_request import JobRequest
-from jangar.domain.agentrun.admission import admission_blocker
 from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_command
 from jangar.domain.agentrun.task import task_of
 from jangar.domain.agentrun.workflow import StepPosition, define_runtime_steps
 from jangar.domain.job_execution.command import Command
 from jangar.domain.job_execution.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
 from jangar.domain.job_execution.record import AttemptLimits
+from jangar.domain.job_execution.status_document import workflow_stages
 from jangar.domain.job_execution.workflow import RuntimeStep
-from jangar.domain.job_execution.workflow_document import workflow_stages
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.message_text import does_not_exist
-from jangar.domain.policies.verdicts import Deny
-from jangar.domain.toolrun.tool import NoCommand
+from jangar.domain.policies.verdicts import Deny, admission_blocker
+from jangar.domain.toolrun import NoCommand
 from jangar.runtimes.kubernetes_job.manifest import AGENT_TEMPLATE
 from kubekit.cache.object_cache import Cache, Cached
 

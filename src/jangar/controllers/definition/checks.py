@@ -22,7 +22,7 @@ from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
 from jangar.domain.orchestration.step_references import target_name
 from jangar.domain.orchestration.validation import definition_problems, execution_mode
 from jangar.domain.orchestration.validation_steps import not_built_steps
-from jangar.domain.toolrun.tool import tool_problems
+from jangar.domain.toolrun import tool_problems
 from kubekit.cache.object_cache import Cache, Cached
 
 

@@ -9,7 +9,7 @@ from jangar.api.phases import DefinitionPhase
 from jangar.controllers.definition.checks import Check
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.conditions import definition_claims
-from jangar.domain.definition_status import (
+from jangar.domain.status_contract import (
     DEFINITION_FIELDS,
     advance_definition,
     definition_phase,

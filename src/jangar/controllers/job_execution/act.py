@@ -21,23 +21,21 @@ from jangar.domain.job_execution.actions import (
     AddChildFinalizer,
     CreateJob,
     DeleteChild,
-    EndDuplicate,
-    RemoveChildFinalizer,
-    StoreLogs,
-    WorkAction,
-)
-from jangar.domain.job_execution.command import Command
-from jangar.domain.job_execution.finalizers import (
-    CLEANUP_FINALIZER,
-    OUTCOME_FINALIZER,
     DeleteJob,
     DeletePod,
+    DeletePods,
+    EndDuplicate,
     ReleaseJob,
     ReleasePod,
+    RemoveChildFinalizer,
     SetTtl,
+    StoreLogs,
+    SuspendJob,
+    WorkAction,
 )
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER, OUTCOME_FINALIZER
+from jangar.domain.job_execution.command import Command
 from jangar.domain.job_execution.observation import WorkRefused
-from jangar.domain.job_execution.stopping import DeletePods, SuspendJob
 from jangar.runtimes.kubernetes_job.manifest import (
     MAX_RUN,
     Placement,

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from jangar.domain.job_execution.command import AppToken
-from jangar.domain.policies.pod_policy_checks import is_allowed_host
 from jangar.domain.policies.policy import PROVIDER_HOSTS
+from jangar.domain.policies.policy_checks import is_allowed_host
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import SECRETS
 from kubekit.client.errors import NotFound

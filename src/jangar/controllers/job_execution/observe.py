@@ -8,10 +8,9 @@ from jangar.api.phases import OnJobMissing
 from jangar.controllers.job_execution.job_request import JobRequest
 from jangar.controllers.orchestrationrun.children import hash_of
 from jangar.controllers.resources import ATTEMPT, CHILD_UID, JOB_NAME, STEP, stop_deadline
-from jangar.domain.cancellation.request import requesters
-from jangar.domain.job_execution.document import work_record
-from jangar.domain.job_execution.facts import JobFacts, PodFacts
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.domain.cancellation import requesters
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
+from jangar.domain.job_execution.facts import JobFacts, PodFacts, job_facts, pod_facts
 from jangar.domain.job_execution.observation import (
     ChildFacts,
     Owner,
@@ -20,8 +19,8 @@ from jangar.domain.job_execution.observation import (
     WorkRefused,
 )
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
-from jangar.domain.job_execution.reading import job_facts, pod_facts
 from jangar.domain.job_execution.record import WorkRecord
+from jangar.domain.job_execution.status_document import work_record
 from jangar.domain.orchestration.status_document import step_state
 from jangar.domain.times import parse_rfc3339
 from kubekit.cache.object_cache import EVERY, Cache, Cached

@@ -35,14 +35,13 @@ from jangar.domain.job_execution.actions import (
     ReadOwner,
     ReadWork,
 )
-from jangar.domain.job_execution.document import WORK_FIELDS, work_document
-from jangar.domain.job_execution.facts import JobFacts, PodFacts
+from jangar.domain.job_execution.facts import JobFacts, PodFacts, job_facts, pod_facts
 from jangar.domain.job_execution.observation import Owner, WorkLimits
 from jangar.domain.job_execution.plan import plan_work
 from jangar.domain.job_execution.plan_context import WorkPlan
 from jangar.domain.job_execution.presence import ConfirmedAbsent
-from jangar.domain.job_execution.reading import job_facts, pod_facts
 from jangar.domain.job_execution.record import WorkRecord
+from jangar.domain.job_execution.status_document import WORK_FIELDS, work_document
 from kubekit.cache.object_cache import Cached
 from kubekit.client.builtin import EVENTS, JOBS, PODS
 from kubekit.client.errors import BadRequest, Expired, Forbidden, NotFound

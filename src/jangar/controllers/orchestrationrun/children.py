@@ -20,7 +20,7 @@ from jangar.controllers.resources import (
     resource_of,
     stop_annotation,
 )
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from jangar.domain.orchestration.actions import StartChild, StopChild
 from jangar.domain.orchestration.child_identity import child_hash, child_spec
 from jangar.domain.orchestration.child_names import label_value

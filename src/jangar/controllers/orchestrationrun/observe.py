@@ -11,7 +11,7 @@ from jangar.controllers.orchestrationrun.definitions import Definitions, Found
 from jangar.controllers.orchestrationrun.memory import RunMemory
 from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.resources import LINEAGE, stop_deadline
-from jangar.domain.cancellation.request import requesters
+from jangar.domain.cancellation import requesters
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.observation import (
     Child,

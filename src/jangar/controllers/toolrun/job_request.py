@@ -5,17 +5,16 @@ from dataclasses import dataclass, field
 from jangar.api.reasons import Reason
 from jangar.api.tools import TOOL_RUN, ToolRunSpec, ToolSpec
 from jangar.controllers.job_execution.job_request import JobRequest
-from jangar.domain.agentrun.admission import admission_blocker
 from jangar.domain.job_execution.command import Command
 from jangar.domain.job_execution.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
 from jangar.domain.job_execution.record import AttemptLimits
 from jangar.domain.not_built import not_built_problems
 from jangar.domain.orchestration.message_text import does_not_exist
-from jangar.domain.policies.build_request import tool_run_request
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.policies.policy_checks import policy_violation
-from jangar.domain.policies.verdicts import Deny
-from jangar.domain.toolrun.tool import NoCommand, command_of
+from jangar.domain.policies.request import tool_run_request
+from jangar.domain.policies.verdicts import Deny, admission_blocker
+from jangar.domain.toolrun import NoCommand, command_of
 from jangar.runtimes.kubernetes_job.manifest import TOOL_TEMPLATE
 from kubekit.cache.object_cache import Cache, Cached
 

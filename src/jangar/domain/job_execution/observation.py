@@ -6,12 +6,12 @@ from enum import StrEnum
 
 from jangar.api.lifecycle import Ttl
 from jangar.api.phases import OnJobMissing
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.job_execution.facts import JobFacts, PodFacts, TemplateNames
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.job_execution.record import AttemptLimits, WorkRecord
 from jangar.domain.job_execution.workflow import RuntimeStep
-from jangar.domain.retention.values import DEFAULT_JOB_TTL, DEFAULT_RUN_RETENTION, Keep
+from jangar.domain.retention import DEFAULT_JOB_TTL, DEFAULT_RUN_RETENTION, Keep
 
 
 class Owner(StrEnum):

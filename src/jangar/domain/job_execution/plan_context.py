@@ -10,16 +10,14 @@ from typing import Any
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import WAITING_CAUSES, Reason
-from jangar.domain.cancellation.machine import Accepted, Cancel, Decision
-from jangar.domain.cancellation.stop import Stop, timeout_message
+from jangar.domain.cancellation import Accepted, Cancel, Decision, Stop, timeout_message
 from jangar.domain.job_execution.actions import Read, WorkAction
 from jangar.domain.job_execution.facts import JobFacts
 from jangar.domain.job_execution.observation import ChildFacts, WorkLimits, WorkMissing, WorkObservation
-from jangar.domain.job_execution.outcome import Outcome, Reading, read_outcome
+from jangar.domain.job_execution.outcome import MEMBER, Outcome, Reading, read_outcome, report_of, warning_of
 from jangar.domain.job_execution.record import JobNote, WorkRecord
 from jangar.domain.job_execution.recording import PhaseSummary, with_summary
-from jangar.domain.job_execution.report import MEMBER, report_of, warning_of
-from jangar.domain.job_execution.workflow_status import initial_steps
+from jangar.domain.job_execution.workflow import initial_steps
 from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
 
 

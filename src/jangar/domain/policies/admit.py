@@ -1,24 +1,131 @@
-"""Decides about all AgentRuns together: limits apply across them.
+"""Decides about all AgentRuns together, because limits apply across them.
 
-Fair between namespaces: a free place goes to the one with the fewest live runs, among equals to the one that was served
-longest ago, then to the oldest run. A namespace that was given nothing for five minutes though it had a run that could
-start comes first, once: none starves however long its live runs take. Within a namespace the oldest goes first,
-and one that its own Agent's or repository's limit keeps back lets others pass.
+Fair between namespaces: a free slot goes to the namespace with the fewest live runs, then to the one that was served
+longest ago, then to the oldest run. A namespace that had a run ready to start and got no slot for five minutes comes
+first once, so that long runs cannot starve it. Within a namespace the oldest run goes first, and a run that the limit
+of its own Agent or repository blocks lets others pass.
 """
 
+from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heapify, heappop, heappush
 from typing import Final
 
 from jangar.api.reasons import Reason
-from jangar.domain.policies.observation import Observation, WaitingRun
 from jangar.domain.policies.policy import AdmissionPolicy, Queue
 from jangar.domain.policies.policy_checks import policy_violation
-from jangar.domain.policies.usage import Obstacle, Usage
+from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Allow, Hold, Verdict
-from jangar.domain.policies.wording import why_held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRun:
+    """One that holds a place: admitted, or started before there was admission, and not ended."""
+
+    namespace: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """One that counts for rates, ended or not."""
+
+    namespace: str
+    repository: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRun:
+    """One that nothing was decided about for good."""
+
+    uid: str
+    namespace: str
+    name: str
+    created_at: datetime
+    request: RunRequest
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """All runs at one moment."""
+
+    live: Sequence[LiveRun] = ()
+    admitted: Sequence[Admitted] = ()
+    """At least those within the rate's window."""
+    waiting: Sequence[WaitingRun] = ()
+    started: Sequence[str] = ()
+    """Uids of live runs without an admission: they started before admission was enabled."""
+    served_at: Mapping[str, datetime] = field(default_factory=dict)
+    """By namespace, when one of its runs was last admitted, as far as that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """A limit that is used up."""
+
+    reason: Reason
+    frees_at: datetime | None = None
+    """When time alone takes it away."""
+
+
+class Usage:
+    """What live and lately admitted runs use. A run admitted in the future, by a clock that was ahead, counts as long
+    as it may have been within the window; one further ahead does not, or it would block for as long as the clock erred.
+    """
+
+    def __init__(self, observation: Observation, policy: AdmissionPolicy, now: datetime) -> None:
+        self._policy = policy
+        self._now = now
+        self.live_in = Counter(run.namespace for run in observation.live)
+        self._live_of = Counter((run.namespace, run.agent) for run in observation.live)
+        self._live = len(observation.live)
+        window = policy.rate.window
+        self._admissions: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
+        for item in sorted(observation.admitted, key=lambda run: run.at):
+            if now - window < item.at <= now + window:
+                for scope in _scopes(item.namespace, item.repository):
+                    self._admissions[scope].append(min(item.at, now))
+
+    def take(self, run: WaitingRun) -> None:
+        """The run is admitted now."""
+        self._live += 1
+        self.live_in[run.namespace] += 1
+        self._live_of[run.namespace, run.request.agent] += 1
+        for scope in _scopes(run.namespace, run.request.repository):
+            insort(self._admissions[scope], self._now)
+
+    def obstacle(self, run: WaitingRun) -> Obstacle | None:
+        """What keeps this run from being admitted."""
+        most = self._policy.concurrency
+        if (
+            self._live >= most.cluster
+            or self.live_in[run.namespace] >= most.namespace
+            or (run.request.agent and self._live_of[run.namespace, run.request.agent] >= most.agent)
+        ):
+            return Obstacle(reason=Reason.CONCURRENCY_LIMIT)
+        free = list(self._rates_freed(run))
+        return Obstacle(reason=Reason.RATE_LIMIT, frees_at=max(free)) if free else None
+
+    def _rates_freed(self, run: WaitingRun) -> Iterator[datetime]:
+        rate = self._policy.rate
+        limits = {"cluster": rate.cluster, "namespace": rate.namespace, "repo": rate.repo}
+        for scope in _scopes(run.namespace, run.request.repository):
+            limit, times = limits[scope[0]], self._admissions[scope]
+            if 0 < limit <= len(times):
+                yield times[len(times) - limit] + rate.window
+
+
+def _scopes(namespace: str, repository: str | None) -> Iterator[tuple[str, str]]:
+    yield "cluster", ""
+    yield "namespace", namespace
+    if repository is not None:
+        yield "repo", repository
+
 
 PATIENCE: Final = timedelta(minutes=5)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -149,3 +256,31 @@ def _round_robin(lines: Sequence[Sequence[WaitingRun]]) -> Iterable[WaitingRun]:
         for line in lines:
             if number < len(line):
                 yield line[number]
+
+
+def why_held(reason: Reason, run: WaitingRun, policy: AdmissionPolicy) -> str:
+    """Names every limit of that sort, and no count: what is used changes all the time, and each change is a write."""
+    if reason is Reason.RATE_LIMIT:
+        rate = policy.rate
+        limits = _limits(rate.namespace, rate.repo, rate.cluster, run)
+        return f"admissions within {rate.window.total_seconds():g} s are limited to {limits}"
+    if reason is Reason.QUEUE_LIMIT:
+        queue = policy.queue
+        limits = _limits(queue.namespace, queue.repo, queue.cluster, run)
+        return f"the queue is full (at most {limits}); the run is queued when others leave"
+    most = policy.concurrency
+    who = "run" if policy.counts_tool_runs else "AgentRun"
+    of_agent = f"{most.agent} of Agent {run.request.agent} there, " if run.request.agent else ""
+    return (
+        f"waits for another {who} to finish: at most {most.namespace} may be active in namespace {run.namespace}, "
+        f"{of_agent}{most.cluster} in total"
+    )
+
+
+def _limits(namespace: int, repo: int, cluster: int, run: WaitingRun) -> str:
+    named = (
+        (namespace, f"in namespace {run.namespace}"),
+        (repo if run.request.repository else 0, f"for repository {run.request.repository}"),
+        (cluster, "in total"),
+    )
+    return ", ".join(f"{limit} {where}" for limit, where in named if limit)

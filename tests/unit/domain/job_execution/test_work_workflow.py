@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.job_execution.observation import WorkDefined, WorkMissing, WorkRejected
 from jangar.domain.job_execution.record import AttemptLimits
 from jangar.domain.job_execution.workflow import Loop, RuntimeStep

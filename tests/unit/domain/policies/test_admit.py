@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from jangar.api.reasons import Reason
-from jangar.domain.policies.admit import PATIENCE, admit
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.admit import PATIENCE, Admitted, LiveRun, Observation, WaitingRun, admit
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
 from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Allow, Deny, Hold

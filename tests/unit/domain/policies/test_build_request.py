@@ -2,9 +2,8 @@
 
 import pytest
 
-from jangar.domain.policies.build_request import NamedObjects, agent_run_request
-from jangar.domain.policies.repositories import canonical_repository, is_allowed, parse_repository_pattern
-from jangar.domain.policies.request import SecretUse
+from jangar.domain.policies.patterns import canonical_repository, is_allowed, parse_repository_pattern
+from jangar.domain.policies.request import NamedObjects, SecretUse, agent_run_request
 
 OBJECTS = {
     ("Agent", "coder"): {

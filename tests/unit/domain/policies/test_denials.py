@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.api.reasons import DENIALS, NEVER_RETRIED, Reason
-from jangar.domain.policies.images import parse_pattern
+from jangar.domain.policies.patterns import parse_pattern
 from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels
 from jangar.domain.policies.policy_checks import policy_violation
 from jangar.domain.policies.request import AgentTerms, RunRequest, SecretUse

@@ -2,19 +2,23 @@
 
 import pytest
 
-from jangar.domain.policies.build_request import NamedObjects, agent_run_request, tool_run_request
-from jangar.domain.policies.images import parse_pattern
-from jangar.domain.policies.placement import (
+from jangar.domain.policies.patterns import parse_pattern
+from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels, Pods
+from jangar.domain.policies.policy_checks import (
     allows_node_label,
     allows_toleration,
-    node_labels_in,
     parse_node_label_pattern,
     parse_toleration_pattern,
-    tolerations_in,
+    policy_violation,
 )
-from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels, Pods
-from jangar.domain.policies.policy_checks import policy_violation
-from jangar.domain.policies.request import RunRequest
+from jangar.domain.policies.request import (
+    NamedObjects,
+    RunRequest,
+    agent_run_request,
+    node_labels_in,
+    tolerations_in,
+    tool_run_request,
+)
 
 
 def reason_of(run_request, **pods):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from jangar.api.meta import ApiModel
 from jangar.api.orchestration.run_status import OrchestrationRunStatus
 from jangar.api.tools import ToolRunStatus
-from jangar.domain.known_fields import keep_unknown, shape_of
+from jangar.controllers.status_writer import keep_unknown, shape_of
 
 TOOL_RUN = shape_of(ToolRunStatus)
 RUN = shape_of(OrchestrationRunStatus)

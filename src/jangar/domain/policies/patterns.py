@@ -1,13 +1,55 @@
-"""References to container images, read as container runtimes read them, and patterns of them with exact hosts.
-
-`python` is `docker.io/library/python`, and `docker.io.example.com/python` is on another host whatever it begins with.
-A digest decides what is pulled; a tag beside it decides nothing.
-"""
+"""Patterns of names, repositories and images, as operators list them. `*` stands for any text."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from jangar.domain.policies.globs import matches
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether the whole text is of the pattern."""
+    return _compiled(pattern).fullmatch(text) is not None
+
+
+def first_match(patterns: tuple[str, ...], text: str) -> str | None:
+    """The first pattern that the text is of."""
+    return next((pattern for pattern in patterns if matches(pattern, text)), None)
+
+
+_REPOSITORY = re.compile(r"[a-z0-9_-][a-z0-9._-]*/[a-z0-9._-]*[a-z0-9_-][a-z0-9._-]*")
+_PATTERN = re.compile(r"[a-z0-9*_-][a-z0-9.*_-]*/[a-z0-9.*_-]+")
+_ON_GITHUB = re.compile(
+    r"(?:(?:https?|ssh|git)://(?:[^@/]*@)?(?:www\.)?github\.com/|git@github\.com:|github\.com/)",
+    re.IGNORECASE,
+)
+
+
+def canonical_repository(written: str) -> str:
+    """`owner/name` in lower case; what is none of GitHub's comes back as it stands."""
+    text = _ON_GITHUB.sub("", written, count=1) if _ON_GITHUB.match(written) else written
+    text = text.rstrip("/").lower().removesuffix(".git")
+    return text if _REPOSITORY.fullmatch(text) else written
+
+
+def parse_repository_pattern(text: str) -> str:
+    """`owner/name` or `owner/*` in lower case; raises ValueError for what is none."""
+    if not _PATTERN.fullmatch(text.lower()):
+        raise ValueError(f"{text!r} is not a repository: write owner/name, or owner/* for all of an owner")
+    return text.lower()
+
+
+def is_allowed(patterns: Sequence[str], repository: str) -> bool:
+    """Whether one of the patterns means the repository; what is no `owner/name` is never meant."""
+    return _REPOSITORY.fullmatch(repository) is not None and any(
+        matches(owner, repository.partition("/")[0]) and matches(name, repository.partition("/")[2])
+        for owner, _, name in (pattern.partition("/") for pattern in patterns)
+    )
+
 
 DEFAULT_HOST = "docker.io"
 _SAME_HOST = frozenset({"index.docker.io", "registry-1.docker.io"})
