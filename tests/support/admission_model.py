@@ -26,12 +26,12 @@ def model(seen: Observation, policy: AdmissionPolicy, now) -> list[str]:
             (rate.cluster, len(times)),
             (rate.namespace, sum(place == run.namespace for place, _ in times)),
         ]
-        if run.ask.repository:
-            rates.append((rate.repo, sum(repo == run.ask.repository for _, repo in times)))
+        if run.request.repository:
+            rates.append((rate.repo, sum(repo == run.request.repository for _, repo in times)))
         return (
             len(live) < most.cluster
             and spaces[run.namespace] < most.namespace
-            and pairs[run.namespace, run.ask.agent] < most.agent
+            and pairs[run.namespace, run.request.agent] < most.agent
             and all(limit == 0 or used < limit for limit, used in rates)
         )
 
@@ -48,7 +48,7 @@ def model(seen: Observation, policy: AdmissionPolicy, now) -> list[str]:
         run = min(heads, key=turn)
         left.remove(run)
         order.append(run.uid)
-        live.append((run.namespace, run.ask.agent))
-        times.append((run.namespace, run.ask.repository))
+        live.append((run.namespace, run.request.agent))
+        times.append((run.namespace, run.request.repository))
         served[run.namespace] = now
     return order
