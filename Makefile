@@ -75,6 +75,7 @@ check: setup ## Format, lint, types, layers, generated files in sync, architectu
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m jangar.crdgen --check
+	$(BIN)/python -m jangar.controllers.rbac --check
 	$(BIN)/python -m jangar.settings --check
 	$(BIN)/python -m jangar.cli.reference --check
 	$(BIN)/python scripts/agents/chart-reference --check
@@ -88,6 +89,7 @@ format: setup ## Format the code and mend what the linter can
 .PHONY: generate
 generate: setup ## Write the CRDs and the references of the API, the settings and the commands from the code
 	$(BIN)/python -m jangar.crdgen
+	$(BIN)/python -m jangar.controllers.rbac
 	$(BIN)/python -m jangar.settings
 	$(BIN)/python -m jangar.cli.reference
 	$(BIN)/python scripts/agents/chart-reference

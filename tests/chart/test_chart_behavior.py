@@ -19,8 +19,7 @@ from test_chart_environment import MAPPED
 
 from contract.engine.engine_api import Api
 from contract.engine.engine_beds import install_kinds
-from jangar.domain.policies.admit import admit
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.admit import Admitted, LiveRun, Observation, WaitingRun, admit
 from jangar.domain.policies.request import RunRequest, SecretUse
 from jangar.domain.policies.verdicts import Allow, Hold
 from jangar.settings.controllers import admission_policy, controller_settings
@@ -70,7 +69,7 @@ def crowd(**more: Any) -> Observation:
                 namespace="agents",
                 name=f"r{n}",
                 created_at=NOW - timedelta(seconds=9 - n),
-                ask=ask,
+                request=ask,
             )
             for n in range(3)
         ],

@@ -4,8 +4,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from jangar.domain.policies.admit import admit
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.admit import Admitted, LiveRun, Observation, WaitingRun, admit
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
 from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Allow, Hold
@@ -33,7 +32,7 @@ def a_crowd(seed):
             name=f"r{number:02}",
             namespace=rng.choice(NAMESPACES),
             created_at=min(NOON, at(900)),
-            ask=RunRequest(
+            request=RunRequest(
                 agent=rng.choice(AGENTS),
                 repositories=(repo,) if (repo := rng.choice(REPOSITORIES)) else (),
             ),
@@ -85,7 +84,7 @@ def test_the_queue_keeps_its_limits_and_positions(block):
         }
         bounds = policy.queue
         per_namespace = Counter(runs[uid].namespace for uid in placed)
-        per_repo = Counter(repo for uid in placed if (repo := runs[uid].ask.repository))
+        per_repo = Counter(repo for uid in placed if (repo := runs[uid].request.repository))
         assert not bounds.cluster or len(placed) <= bounds.cluster
         assert not bounds.namespace or all(item <= bounds.namespace for item in per_namespace.values())
         assert not bounds.repo or all(item <= bounds.repo for item in per_repo.values())

@@ -53,7 +53,7 @@ def test_no_secret_is_mounted_without_admission(record_property):
     def holds(attack):
         result = attacked(attack)
         if result.job is not None:
-            assert set(secrets_of(result.job)) <= {use.name for use in result.ask.secrets}
+            assert set(secrets_of(result.job)) <= {use.name for use in result.request.secrets}
 
     prove(record_property, "security: Secrets of attacker-made AgentRuns", TRIALS, attacks, holds)
 
@@ -69,8 +69,10 @@ def test_admission_checks_the_repository_image_and_account_that_are_used(record_
         (container,) = pod["containers"]
         reported = {item["name"]: item.get("value") for item in container["env"]}
         if repository := reported.get("VCS_REPOSITORY"):
-            assert repository.replace("$$", "$").lower() in {item.lower() for item in result.ask.repositories}
-        assert container["image"] == "jangar" or container["image"] in result.ask.images
-        assert pod.get("serviceAccountName", "") == result.ask.service_account
+            assert repository.replace("$$", "$").lower() in {
+                item.lower() for item in result.request.repositories
+            }
+        assert container["image"] == "jangar" or container["image"] in result.request.images
+        assert pod.get("serviceAccountName", "") == result.request.service_account
 
     prove(record_property, "security: what attacker-made AgentRuns use is judged", TRIALS, attacks, holds)

@@ -9,11 +9,10 @@ from jangar.api.phases import Phase
 from jangar.api.tools import ToolSpec
 from jangar.domain.agentrun.templates import Templates
 from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
-from jangar.domain.job_execution.outcome import read_outcome
-from jangar.domain.job_execution.report import artifacts_of, report_of
+from jangar.domain.job_execution.outcome import artifacts_of, read_outcome, report_of
 from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
 from jangar.domain.orchestration.templates import parse_template, render
-from jangar.domain.toolrun.tool import command_of
+from jangar.domain.toolrun import command_of
 from jangar.runner.output import MAX_LINE_LENGTH, Lines, Mask
 from jangar.runner.report import Ending, outputs_of, termination_message
 from jangar.runner.usage import MAX_TOKENS, MAX_USD, UsageReader

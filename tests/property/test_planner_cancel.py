@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from jangar.api.phases import TERMINAL, Phase
-from jangar.domain.cancellation.request import BY_USER, Requester
+from jangar.domain.cancellation import BY_USER, Requester
 from support.reference_scheduler import predict
 from support.scenarios import OWNERS_PATIENCE, a_scenario
 from support.simulator import LIMITS, Faults, Simulation, moment

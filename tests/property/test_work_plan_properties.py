@@ -10,25 +10,20 @@ from hypothesis import strategies as st
 
 from jangar.api.phases import TERMINAL, OnJobMissing, Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.request import Requester
-from jangar.domain.cancellation.stop import LeftBehind, Stop
+from jangar.domain.cancellation import Cancel, LeftBehind, Requester, Stop
 from jangar.domain.job_execution.actions import (
     CreateJob,
     DeleteChild,
+    DeleteJob,
     ReadOwner,
     ReadWork,
-    RemoveChildFinalizer,
-)
-from jangar.domain.job_execution.document import work_document, work_record
-from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
-from jangar.domain.job_execution.finalizers import (
-    OUTCOME_FINALIZER,
-    DeleteJob,
     ReleaseJob,
     ReleasePod,
+    RemoveChildFinalizer,
     SetTtl,
 )
+from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER
+from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
 from jangar.domain.job_execution.observation import (
     ChildFacts,
     Owner,
@@ -43,8 +38,8 @@ from jangar.domain.job_execution.outcome import Outcome
 from jangar.domain.job_execution.plan import plan_work
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.job_execution.record import EndedWork, JobNote, WorkRecord
-from jangar.domain.retention.decide import History, Retention
-from jangar.domain.retention.values import NEVER, Keep
+from jangar.domain.job_execution.status_document import work_document, work_record
+from jangar.domain.retention import NEVER, History, Keep, Retention
 from jangar.domain.status_contract import Lifecycle, lifecycle_from
 from support.builders import NOON, at
 

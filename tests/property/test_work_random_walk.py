@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from jangar.api.phases import OnJobMissing
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.job_execution.observation import Owner, WorkLimits
 from jangar.domain.job_execution.record import AttemptLimits
 from jangar.domain.job_execution.workflow import Loop, RuntimeStep
@@ -37,8 +37,8 @@ class Walk:
         owner = random.choice((Owner.NONE, Owner.ACTIVE))
         self.world = a_world(
             owner=owner,
-            course=random.choice(COURSES),
-            terms=AttemptLimits(
+            workflow=random.choice(COURSES),
+            attempt_limits=AttemptLimits(
                 retries=random.choice((0, 0, 2)),
                 backoff_seconds=random.choice((0, 5)),
                 timeout_seconds=random.choice((None, None, 20)),

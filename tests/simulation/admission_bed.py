@@ -14,8 +14,8 @@ import yaml
 
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import Kind
-from jangar.controllers.admission.wiring import AdmissionSettings, watched_kinds
-from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.admission.resolved_references import REFERENCED_KINDS
+from jangar.controllers.engine_settings import AdmissionSettings, EngineSettings
 from jangar.controllers.resources import resource_of
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.times import parse_rfc3339
@@ -152,7 +152,7 @@ class AdmissionBed:
 
 async def install_kinds(client: Client) -> None:
     """Install the kinds that admission watches in addition to those of every simulation."""
-    for kind in watched_kinds(AdmissionPolicy()):
+    for kind in (AGENT_RUN, *REFERENCED_KINDS):
         if kind.plural in NEEDED:
             continue
         file = CRDS / f"{kind.group}_{kind.plural}.yaml"

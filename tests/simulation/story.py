@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from jangar.controllers.resources import CHILD_UID
-from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
+from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER
 from kubekit.client.builtin import JOBS, PODS
 from simulation.bed import NAMESPACE, Bed, Scripts, bed
 from simulation.faults import Faults

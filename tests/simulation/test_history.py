@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.controllers.resources import CHILD_UID, RUN_UID
-from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
+from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER
 from simulation.history import History, Version
 
 NOON, LATER = "2026-01-01T12:00:00Z", "2026-01-01T12:00:00.500Z"

@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from jangar.controllers.admission.wiring import AdmissionSettings
-from jangar.controllers.engine_settings import EngineSettings
-from jangar.domain.policies.images import parse_pattern
+from jangar.controllers.engine_settings import AdmissionSettings, EngineSettings
+from jangar.domain.policies.patterns import parse_pattern
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Images, Labels, Pods
 from kubekit.client.api_client import PatchKind
 from simulation.admission_bed import install_kinds

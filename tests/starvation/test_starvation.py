@@ -92,7 +92,7 @@ def _ledger_of(home: Path, ledger: Path) -> Iterator[None]:
 _LEDGERS: dict[Path, Path] = {}
 
 
-def under_way(laptop: StarvedLaptop, steps: int) -> None:
+def await_steps(laptop: StarvedLaptop, steps: int) -> None:
     """Wait until this many steps have ended, or the run has: then some of them failed, and the trial reports which."""
     laptop.until(lambda: laptop.ended() >= steps or laptop.has_ended("starved"), seconds=240)
 
@@ -107,7 +107,7 @@ def test_a_full_disk_loses_no_step(record_property):
 
     def trouble(laptop: StarvedLaptop, rng: random.Random) -> None:
         for steps in sorted(rng.sample(range(STEPS // 2), 2 if FULL else 1)):
-            under_way(laptop, steps)
+            await_steps(laptop, steps)
             with full_disk(laptop.data):
                 time.sleep(SHORTAGE_SECONDS)
                 status, answer = laptop.request(
@@ -138,12 +138,12 @@ def test_few_descriptors_lose_no_step(record_property, descriptors):
         return StarvedLaptop(home, _LEDGERS[home], ("prlimit", f"--nofile={descriptors}:{descriptors}"))
 
     def trouble(laptop: StarvedLaptop, _: random.Random) -> None:
-        under_way(laptop, 1)
+        await_steps(laptop, 1)
         known = json.loads((laptop.data / "laptop.json").read_text())
         with ExitStack() as held:
             for address in (known["server"], known["url"]):
                 held.enter_context(idle_connections(int(address.rpartition(":")[2]), descriptors))
-            under_way(laptop, STEPS // 3)
+            await_steps(laptop, STEPS // 3)
 
     play(record_property, f"starvation: {descriptors} descriptors", bed, trouble)
 
@@ -162,7 +162,7 @@ def test_a_process_limit_loses_no_step(record_property):
 
     def trouble(laptop: StarvedLaptop, rng: random.Random) -> None:
         for steps in sorted(rng.sample(range(STEPS // 2), 2)):
-            under_way(laptop, steps)
+            await_steps(laptop, steps)
             with no_processes(prefix):
                 time.sleep(SHORTAGE_SECONDS)
 
@@ -182,7 +182,7 @@ def test_memory_pressure_loses_no_step(record_property):
 
     def trouble(laptop: StarvedLaptop, rng: random.Random) -> None:
         for steps in sorted(rng.sample(range(STEPS // 2), 3)):
-            under_way(laptop, steps)
+            await_steps(laptop, steps)
             memory_spike(laptop.group)
 
     play(record_property, "starvation: memory", bed, trouble)
@@ -199,7 +199,7 @@ def test_a_clock_jump_loses_no_step(record_property):
 
     def trouble(laptop: StarvedLaptop, rng: random.Random) -> None:
         for steps in sorted(rng.sample(range(STEPS // 2), 2)):
-            under_way(laptop, steps)
+            await_steps(laptop, steps)
             for jump in rng.sample(JUMPS, 2):
                 move_clock(laptop.clock, jump)
                 time.sleep(SHORTAGE_SECONDS / 4)

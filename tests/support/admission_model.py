@@ -3,7 +3,7 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from jangar.domain.policies.observation import Observation
+from jangar.domain.policies.admit import Observation
 from jangar.domain.policies.policy import AdmissionPolicy
 
 PATIENCE = timedelta(minutes=5)
@@ -28,12 +28,12 @@ def model(observation: Observation, policy: AdmissionPolicy, now) -> list[str]:
             (rate.cluster, len(times)),
             (rate.namespace, sum(namespace == run.namespace for namespace, _ in times)),
         ]
-        if run.ask.repository:
-            rates.append((rate.repo, sum(repo == run.ask.repository for _, repo in times)))
+        if run.request.repository:
+            rates.append((rate.repo, sum(repo == run.request.repository for _, repo in times)))
         return (
             len(live) < most.cluster
             and spaces[run.namespace] < most.namespace
-            and pairs[run.namespace, run.ask.agent] < most.agent
+            and pairs[run.namespace, run.request.agent] < most.agent
             and all(limit == 0 or used < limit for limit, used in rates)
         )
 
@@ -50,7 +50,7 @@ def model(observation: Observation, policy: AdmissionPolicy, now) -> list[str]:
         run = min(heads, key=turn)
         left.remove(run)
         order.append(run.uid)
-        live.append((run.namespace, run.ask.agent))
-        times.append((run.namespace, run.ask.repository))
+        live.append((run.namespace, run.request.agent))
+        times.append((run.namespace, run.request.repository))
         served[run.namespace] = now
     return order

@@ -9,11 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
+from jangar.controllers.agentrun.job_request import AgentCaches, AgentRunRequests
 from jangar.controllers.resources import CHILD_UID, MANAGED_BY
 from jangar.domain.agentrun.command import AgentDefaults
-from jangar.domain.policies.build_request import NamedObjects, agent_run_request
-from jangar.domain.policies.request import RunRequest
+from jangar.domain.policies.request import NamedObjects, RunRequest, agent_run_request
 from jangar.lint.conditions import compile_loop
 from jangar.runtimes.kubernetes_job.manifest import AGENT_CONTAINER, Placement, files_manifest, job_manifest
 from kubekit.cache.object_cache import Cache, Cached
@@ -168,7 +167,7 @@ attacks = st.fixed_dictionaries(
 class Attacked:
     """The input of admission, and the Job that would be created on approval; no Job if the run itself is rejected."""
 
-    ask: RunRequest
+    request: RunRequest
     job: dict[str, Any] | None
     files: dict[str, Any] | None
 
@@ -183,15 +182,15 @@ def attacked(attack: Mapping[str, Any]) -> Attacked:
         "ImplementationSpec": {},
     }
     run = _object("n", attack["run"], labels={CHILD_UID: "forged", "app.kubernetes.io/managed-by": "me"})
-    orders = AgentRunOrders(
+    orders = AgentRunRequests(
         caches=AgentCaches(of={kind: _cache(there[kind]) for kind in KINDS}),
         defaults=AgentDefaults(image="jangar"),
         compile_loop=compile_loop,
     )
     command = orders(Cached.of(run)).command
-    ask = agent_run_request(run, NamedObjects(find=lambda kind, name: {"spec": there[kind][name]}))
+    request = agent_run_request(run, NamedObjects(find=lambda kind, name: {"spec": there[kind][name]}))
     if command is None:
-        return Attacked(ask=ask, job=None, files=None)
+        return Attacked(request=request, job=None, files=None)
     owner = {
         "apiVersion": "agents.proompteng.ai/v1alpha1",
         "kind": "AgentRun",
@@ -200,7 +199,9 @@ def attacked(attack: Mapping[str, Any]) -> Attacked:
         "controller": True,
     }
     placement = Placement(name="n-1", namespace="ci", owner=owner, container=AGENT_CONTAINER, labels=OURS)
-    return Attacked(ask=ask, job=job_manifest(command, placement), files=files_manifest(command, placement))
+    return Attacked(
+        request=request, job=job_manifest(command, placement), files=files_manifest(command, placement)
+    )
 
 
 def secrets_of(job: Mapping[str, Any]) -> Iterator[str]:

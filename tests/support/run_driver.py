@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from jangar.api.phases import Phase
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.conditions import Condition
 from jangar.domain.orchestration.actions import Action, StartChild
 from jangar.domain.orchestration.counts import Counts

@@ -8,7 +8,7 @@ from enum import StrEnum
 from random import Random
 
 from jangar.api.phases import StepKind
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.orchestration.definition import Definition
 from support.builders import a_definition, a_step
 

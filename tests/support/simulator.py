@@ -11,7 +11,7 @@ from enum import StrEnum
 from random import Random
 
 from jangar.api.phases import Phase, StepKind
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.orchestration.actions import (
     Action,
     ConfirmChild,

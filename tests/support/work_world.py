@@ -12,23 +12,22 @@ from jangar.domain.job_execution.actions import (
     AddChildFinalizer,
     CreateJob,
     DeleteChild,
+    DeleteJob,
+    DeletePod,
+    DeletePods,
     EndDuplicate,
     ReadCreateError,
     ReadOwner,
     ReadWork,
-    RemoveChildFinalizer,
-    StoreLogs,
-)
-from jangar.domain.job_execution.document import WORK_FIELDS, work_document, work_record
-from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
-from jangar.domain.job_execution.finalizers import (
-    OUTCOME_FINALIZER,
-    DeleteJob,
-    DeletePod,
     ReleaseJob,
     ReleasePod,
+    RemoveChildFinalizer,
     SetTtl,
+    StoreLogs,
+    SuspendJob,
 )
+from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER
+from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
 from jangar.domain.job_execution.observation import (
     ChildFacts,
     Owner,
@@ -38,7 +37,7 @@ from jangar.domain.job_execution.observation import (
 )
 from jangar.domain.job_execution.plan import plan_work
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
-from jangar.domain.job_execution.stopping import DeletePods, SuspendJob
+from jangar.domain.job_execution.status_document import WORK_FIELDS, work_document, work_record
 from support.builders import NOON
 
 TEMPLATE = TemplateNames(containers=("main",))
@@ -58,7 +57,7 @@ class WorkWorld:
     child: ChildFacts
     owner: Owner = Owner.NONE
     work: object = field(default_factory=WorkDefined)
-    course: tuple = ()
+    workflow: tuple = ()
     """Stages, if the work has more than one Job."""
     limits: WorkLimits = field(default_factory=WorkLimits)
     now: object = NOON
@@ -88,8 +87,8 @@ class WorkWorld:
         ours = job if job is not None and job.name == name else None
         return WorkObservation(
             child=self._child(record),
-            course=self.course,
-            reports=bool(self.course),
+            workflow=self.workflow,
+            has_runner=bool(self.workflow),
             work=self.work,
             template=TEMPLATE,
             recorded=record,
@@ -104,11 +103,13 @@ class WorkWorld:
 
     def _child(self, record):
         """With the limits of the current attempt, as a controller reads them."""
-        terms = (record.job and record.job.terms) or self.child.terms
-        if terms is None:
+        attempt_limits = (record.job and record.job.attempt_limits) or self.child.attempt_limits
+        if attempt_limits is None:
             return self.child
-        timeout = timedelta(seconds=terms.timeout_seconds) if terms.timeout_seconds else None
-        return replace(self.child, retries=terms.retries or 0, timeout=timeout)
+        timeout = (
+            timedelta(seconds=attempt_limits.timeout_seconds) if attempt_limits.timeout_seconds else None
+        )
+        return replace(self.child, retries=attempt_limits.retries or 0, timeout=timeout)
 
     def planned(self):
         """The plan of a whole pass with its reads answered."""

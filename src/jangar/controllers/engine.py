@@ -1,82 +1,34 @@
-"""The controllers wired to each other: what they watch, whom a change wakes. Started and stopped by a manager."""
+"""Runs the registered controllers: builds their informers, starts them, and gives and withdraws their authority."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import replace
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import datetime
 from functools import partial
 
-from jangar.api.agents.agentrun import AGENT_RUN
-from jangar.api.kind import Kind
-from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
-from jangar.api.phases import StepKind
-from jangar.api.tools import TOOL, TOOL_RUN
-from jangar.controllers.admission.wiring import Admission, watched_kinds
-from jangar.controllers.agentrun.agents import Agents
-from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
-from jangar.controllers.definition.checks import OrchestrationCheck, check_tool
-from jangar.controllers.definition.not_built import NotBuiltKinds
-from jangar.controllers.definition.reconciler import DefinitionReconciler
+from jangar.controllers.admission.admission import Admission
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.history.keeper import HistoryKeeper
-from jangar.controllers.job_execution.act import ActionDependencies as WorkHands
-from jangar.controllers.job_execution.app_tokens import AppTokens
-from jangar.controllers.job_execution.observe import Caches
-from jangar.controllers.job_execution.order import OrderReader
-from jangar.controllers.job_execution.reconciler import WorkReconciler
+from jangar.controllers.informers import CHILD_PODS, Informers
 from jangar.controllers.log_tails import LogTails
 from jangar.controllers.object_writes import ObjectWrites
 from jangar.controllers.observers import NO_OBSERVERS, Observers
-from jangar.controllers.orchestrationrun.act import ActionDependencies as RunHands
-from jangar.controllers.orchestrationrun.children import KINDS
-from jangar.controllers.orchestrationrun.definitions import Definitions
-from jangar.controllers.orchestrationrun.memory import Memories
-from jangar.controllers.orchestrationrun.reconciler import RunReconciler
-from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.quarantine import quarantine_of
-from jangar.controllers.reference_index import (
-    UID,
-    WAITS_FOR,
-    called,
-    child_of_pod,
-    waiting_in,
-    wanted_by_run,
-    wanted_by_toolrun,
-)
-from jangar.controllers.resources import CHILD_UID, resource_of
+from jangar.controllers.registration import ControllerContext, Registration
+from jangar.controllers.registry import REGISTRATIONS
 from jangar.controllers.status_writer import StatusWriter
-from jangar.controllers.toolrun.order import ToolRunOrders
-from jangar.controllers.watch_predicates import (
-    asks_to_stop,
-    is_new,
-    is_same,
-    is_status_alone,
-    telling_job,
-    telling_pod,
-    watch_all,
-)
-from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.store.history import History
-from kubekit.cache.informer import Change, Informer
-from kubekit.cache.namespaces import Namespaces
-from kubekit.cache.object_cache import Indexer, label_index
 from kubekit.client.api_client import Client
-from kubekit.client.builtin import JOBS, PODS
-from kubekit.client.resource import Resource
 from kubekit.controller.controller import Authority, Controller
 from kubekit.controller.manager import Manager
-from kubekit.controller.reconcile import Key, Reconciler, own_key, owner_key
+from kubekit.controller.reconcile import Key
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.events.event_recorder import EventRecorder
 
-GRACE_MARGIN = timedelta(seconds=10)
-"""Between the end of the longest grace period and the bound of a stop: for its container to be seen to have ended."""
-
 
 class Engine:
-    """Orchestrations, Tools and their runs."""
+    """The controllers of one process, and what they share."""
 
-    def __init__(  # noqa: PLR0913 - each is one of the parts that it is made of
+    def __init__(  # noqa: PLR0913 - what a process decides about its controllers
         self,
         client: Client,
         settings: EngineSettings,
@@ -89,311 +41,157 @@ class Engine:
         urgent_work: UrgentWorkGate | None = None,
         observers: Observers = NO_OBSERVERS,
         open_history: Callable[[], Awaitable[History]] | None = None,
+        registrations: Sequence[Registration] = REGISTRATIONS,
     ) -> None:
-        self._client = client
-        self._settings = settings
-        self._compile_loop = compile_loop
-        self._recorder = recorder
-        self._now = now
-        self._may_act = may_act
-        self._urgent_work = urgent_work or UrgentWorkGate()
-        self._observers = observers
-        self._writer = StatusWriter(client)
-        self._writes = ObjectWrites(client)
-        self.orchestrations = self._of(ORCHESTRATION, called)
-        self.runs = self._of(ORCHESTRATION_RUN, wanted_by_run)
-        self.tools = self._of(TOOL)
-        self.toolruns = self._of(TOOL_RUN, wanted_by_toolrun)
-        self.jobs = self._watching(JOBS, {}, labels=CHILD_UID)
-        self.pods = self._watching(PODS, {CHILD_UID: label_index(CHILD_UID)}, labels=CHILD_UID)
-        self.agents = Agents.watching(self._indexed) if settings.agents.names != () else None
-        supports = settings.supporting.names != ()
-        self.not_built = NotBuiltKinds.watching(self._of) if supports else NotBuiltKinds()
-        directory = settings.data_dir
-        self._logs = (
-            LogTails(client, directory / "log-tails", now, pods=self.pods.cache) if directory else None
+        enabled = [registration for registration in registrations if registration.is_enabled(settings)]
+        informers = Informers(
+            client,
+            settings,
+            [
+                watch.source
+                for registration in enabled
+                for watch in registration.watches
+                if watch.is_enabled(settings)
+            ],
         )
-        self.history = self._history(open_history) if open_history else None
-        self._memories = Memories(tuple(child.cache for child in self._children))
-        self._admission_informers: list[Informer] = []
-        self.admission = self._admission()
-        self.controllers = (
-            self._orchestration_controller(compile_condition),
-            self._tool_controller(),
-            self._run_controller(compile_condition),
-            self._toolrun_controller(),
-            *self._agent_controllers(),
-            *self.not_built.controllers(self._supporting_controller, self._writer, now),
-            *([self.admission.controller] if self.admission else ()),
+        writer = StatusWriter(client)
+        logs = _log_tails(client, settings, informers, now)
+        self._context = context = ControllerContext(
+            client=client,
+            settings=settings,
+            informers=informers,
+            writer=writer,
+            writes=ObjectWrites(client),
+            recorder=recorder,
+            observers=observers,
+            now=now,
+            compile_condition=compile_condition,
+            compile_loop=compile_loop,
+            logs=logs,
+            history=_history(open_history, client, settings, recorder, logs) if open_history else None,
+            admission=Admission(client, settings.admission, informers=informers, writer=writer, now=now)
+            if settings.admission
+            else None,
         )
-        """One for each kind, whatever namespaces it has."""
-        if self.history is not None:
-            looked_after = {item.name: item for item in self.controllers}
-            for informer in self._children:
-                controller = looked_after[informer.resource.kind.lower()]
-                self.history.follow(informer, wake=controller.enqueue, may_act=controller.may_act)
+        self.controllers: list[Controller] = []
+        self._invalidate: list[Callable[[], None]] = []
+        urgent_work = urgent_work or UrgentWorkGate()
+        for registration in enabled:
+            self._add(registration, context, may_act, urgent_work)
+
+    @property
+    def history(self) -> HistoryKeeper | None:
+        """What stores ended runs, if there is a database."""
+        return self._context.history
+
+    def _add(
+        self,
+        registration: Registration,
+        context: ControllerContext,
+        may_act: Authority | None,
+        urgent_work: UrgentWorkGate,
+    ) -> None:
+        reconciliation = registration.reconciler(context)
+        own = context.informers[registration.own]
+        if registration.single_key is None:
+            controller = Controller(
+                registration.name,
+                reconciliation.reconcile,
+                workers=context.settings.workers,
+                may_act=_within(registration, context.settings, may_act),
+                urgent_work=urgent_work,
+                quarantine=quarantine_of(own, context.client, context.now),
+            )
+        else:
+            controller = Controller(registration.name, reconciliation.reconcile, workers=1, may_act=may_act)
+        for watch in registration.watches:
+            if watch.is_enabled(context.settings):
+                controller.watch(
+                    context.informers[watch.source],
+                    watch.keys(own.cache),
+                    where=watch.where,
+                    after=watch.delay,
+                    first=watch.is_urgent,
+                )
+        self.controllers.append(controller)
+        if reconciliation.forget is not None:
+            self._invalidate.append(reconciliation.forget)
+        if registration.single_key is not None:
+            self._invalidate.append(partial(controller.enqueue, registration.single_key))
+        if registration.stores_history and context.history is not None:
+            context.history.follow(own, wake=controller.enqueue, may_act=controller.may_act)
 
     def join(self, manager: Manager) -> None:
-        """Have the manager run everything."""
-        own = (self.orchestrations, self.runs, self.tools, self.toolruns, self.jobs, self.pods)
-        for informer in (*own, *(self.agents.informers if self.agents else ())):
-            manager.add_informer(informer.resource.plural, informer)
-        self.not_built.join(manager)
-        for informer in self._admission_informers:
-            manager.add_informer(f"admission-{informer.resource.plural}", informer)
+        """Add the informers, the controllers and their services to the manager, which runs them."""
+        for name, informer in self._context.informers.required.items():
+            manager.add_informer(name, informer)
+        for name, informer in self._context.informers.optional.items():
+            manager.add_service(name, informer.run)
         for controller in self.controllers:
             manager.add_controller(controller)
         if self.history is not None:
             manager.add_service("history", self.history.run)
-        kept = self._settings.log_retention.duration
-        if self._logs is not None and kept is not None:
-            manager.add_service("log-tails", partial(self._logs.tidy, kept))
+        retention = self._context.settings.log_retention.duration
+        if self._context.logs is not None and retention is not None:
+            manager.add_service("log-tails", partial(self._context.logs.tidy, retention))
 
     def authority_gained(self) -> None:
-        """From now on this process acts: everything is looked at, nothing remembered is trusted."""
-        self.trust_nothing()
+        """Reconcile every object: this process now acts on more of them."""
+        self.invalidate_memory()
         if self.history is not None:
-            self.history.look_at_all()
+            self.history.resync()
         for controller in self.controllers:
             controller.enqueue_all()
 
-    def trust_nothing(self) -> None:
-        """Others may have acted: nothing remembered counts any more."""
-        self._memories.forget_all()
-        if self.admission is not None:
-            self.admission.authority_gained()
+    def invalidate_memory(self) -> None:
+        """Forget what was remembered between passes: other processes may have acted."""
+        for invalidate in self._invalidate:
+            invalidate()
 
     def authority_lost(self, may_go_on: Authority | None = None) -> None:
-        """Another process may act: passes under way end, but for those that `may_go_on`."""
+        """End the passes for keys on which another process may now act, except those that `may_go_on`."""
         for controller in self.controllers:
             controller.abandon_lost(may_go_on)
 
-    def under_way(self) -> Iterator[Key]:
-        """What passes are at work on."""
+    def keys_in_progress(self) -> Iterator[Key]:
+        """The keys that are being reconciled."""
         for controller in self.controllers:
-            yield from controller.under_way
-
-    def _history(self, open_history: Callable[[], Awaitable[History]]) -> HistoryKeeper:
-        keeper = HistoryKeeper(
-            open_history=open_history,
-            client=self._client,
-            recorder=self._recorder,
-            logs=self._logs,
-            log_retention=self._settings.log_retention.duration,
-            retention=self._settings.history_retention.duration,
-        )
-        if self._logs is not None:
-            self._logs.on_kept = keeper.tail_kept
-        return keeper
-
-    def _of(self, kind: Kind, wanted: Indexer | None = None) -> Informer:
-        indexes: dict[str, Indexer] = {UID: lambda cached: (cached.uid,)}
-        if wanted is not None:
-            indexes[WAITS_FOR] = wanted
-        return self._watching(resource_of(kind), indexes)
-
-    def _indexed(self, kind: Kind, more: Mapping[str, Indexer]) -> Informer:
-        return self._watching(resource_of(kind), {UID: lambda cached: (cached.uid,), **more})
-
-    @property
-    def _children(self) -> tuple[Informer, ...]:
-        """Of every kind that a run starts."""
-        return (self.toolruns, self.runs, *((self.agents.runs,) if self.agents else ()))
-
-    def _watching(self, resource: Resource, indexes: Mapping[str, Indexer], labels: str = "") -> Informer:
-        return Informer(
-            self._client, resource, namespaces=self._settings.watched, labels=labels, indexes=indexes
-        )
-
-    def _admission(self) -> Admission | None:
-        """With the informers of the agents where these look after the same namespaces."""
-        settings = self._settings.admission
-        if settings is None:
-            return None
-        agents = self.agents if settings.namespaces == self._settings.watched else None
-        shared = {AGENT_RUN.name: agents.runs, **agents.named} if agents else {}
-        if settings.namespaces == self._settings.watched:
-            shared |= {TOOL_RUN.name: self.toolruns, TOOL.name: self.tools}
-        self._admission_informers = [
-            Informer(self._client, resource_of(kind), namespaces=settings.namespaces)
-            for kind in watched_kinds(settings.policy)
-            if kind.name not in shared
-        ]
-        return Admission(
-            self._client,
-            settings,
-            informers=shared
-            | {
-                admission_informer.resource.kind: admission_informer
-                for admission_informer in self._admission_informers
-            },
-            orchestrationruns=self.runs,
-            orchestrations=self.orchestrations,
-            now=self._now,
-            may_act=self._may_act,
-        )
-
-    def _controller(
-        self, name: str, reconcile: Reconciler, namespaces: Namespaces, own: Informer
-    ) -> Controller:
-        def may_act(key: Key) -> bool:
-            return key.namespace in namespaces and (self._may_act is None or self._may_act(key))
-
-        return Controller(
-            name,
-            reconcile,
-            workers=self._settings.workers,
-            may_act=may_act,
-            urgent_work=self._urgent_work,
-            quarantine=quarantine_of(own, self._client, self._now),
-        )
-
-    def _supporting_controller(self, name: str, reconcile: Reconciler, own: Informer) -> Controller:
-        return self._controller(name, reconcile, self._settings.supporting, own)
-
-    def _orchestration_controller(self, compile_condition: ConditionCompiler) -> Controller:
-        reconcile = DefinitionReconciler(
-            informer=self.orchestrations,
-            writer=self._writer,
-            check=OrchestrationCheck(
-                orchestrations=self.orchestrations.cache, compile_condition=compile_condition
-            ),
-            own_fields=frozenset({"executionMode", "stepCount"}),
-            now=self._now,
-        )
-        controller = self._controller(
-            "orchestration", reconcile, self._settings.orchestrations, self.orchestrations
-        )
-        controller.watch(self.orchestrations)
-        controller.watch(self.orchestrations, waiting_in(self.orchestrations, ORCHESTRATION.name))
-        return controller
-
-    def _tool_controller(self) -> Controller:
-        reconcile = DefinitionReconciler(
-            informer=self.tools,
-            writer=self._writer,
-            check=check_tool,
-            own_fields=frozenset(),
-            now=self._now,
-        )
-        controller = self._supporting_controller("tool", reconcile, self.tools)
-        controller.watch(self.tools)
-        return controller
-
-    def _run_controller(self, compile_condition: ConditionCompiler) -> Controller:
-        memories = self._memories
-        for children in self._children:
-            children.subscribe(memories.heard)
-        self.runs.subscribe(lambda change: _forget(memories, change))
-        hands = RunHands(
-            client=self._client,
-            writes=self._writes,
-            runs=self.runs,
-            toolruns=self.toolruns,
-            agentruns=self.agents.runs if self.agents else None,
-            definitions=Definitions(
-                self._client,
-                orchestrations=self.orchestrations.cache,
-                runs=self.runs.cache,
-                resource=self.runs.resource,
-                compile_condition=compile_condition,
-                kinds=[kind for kind in KINDS if self.agents or kind is not StepKind.AGENT_RUN],
-            ),
-            recorder=self._recorder,
-            request_timeout=self._settings.run_limits.request_timeout,
-            inherited_labels=self._settings.policy.labels.required,
-            now=self._now,
-        )
-        reconcile = RunReconciler(
-            hands=hands,
-            records=RunRecords(self._client, self.runs),
-            memories=memories,
-            recorder=self._recorder,
-            limits=self._settings.run_limits,
-            keeping=self._settings.keeping,
-            now=self._now,
-            history=self.history,
-            observers=self._observers,
-        )
-        controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations, self.runs)
-        parent = owner_key(ORCHESTRATION_RUN.name)
-        controller.watch(self.runs, where=asks_to_stop, first=True)
-        watch_all(controller, self.runs, own_key, is_status_alone)
-        for children in self._children:
-            watch_all(controller, children, parent, is_new)
-        controller.watch(self.orchestrations, waiting_in(self.runs, ORCHESTRATION.name))
-        controller.watch(self.runs, waiting_in(self.runs, ORCHESTRATION_RUN.name))
-        return controller
-
-    def _hands(self, children: Informer) -> WorkHands:
-        settings = self._settings
-        return WorkHands(
-            client=self._client,
-            writes=self._writes,
-            children=children,
-            jobs=self.jobs,
-            pods=self.pods,
-            recorder=self._recorder,
-            tokens=AppTokens(self._client, self._now, hosts=settings.policy.provider_hosts),
-            logs=self._logs,
-            service_account=settings.service_account,
-            security_context=settings.security_context,
-            stop_bound=settings.work_limits.cancel_timeout + timedelta(seconds=30),
-            max_grace=settings.work_limits.cancel_timeout - GRACE_MARGIN,
-            share_processes=settings.share_processes,
-        )
-
-    def _work(self, children: Informer, order: OrderReader, limits: WorkLimits) -> WorkReconciler:
-        return WorkReconciler(
-            caches=Caches(children=children.cache, jobs=self.jobs.cache, pods=self.pods.cache),
-            order=order,
-            hands=self._hands(children),
-            writer=self._writer,
-            owners={kind.name: resource_of(kind) for kind in (ORCHESTRATION_RUN, AGENT_RUN)},
-            limits=limits,
-            now=self._now,
-            history=self.history,
-            observers=self._observers,
-        )
-
-    def _agent_controllers(self) -> list[Controller]:
-        agents, settings = self.agents, self._settings
-        if agents is None:
-            return []
-        caches = AgentCaches(of={kind: item.cache for kind, item in agents.named.items()})
-        orders = AgentRunOrders(
-            caches=caches,
-            defaults=settings.agent_defaults,
-            compile_loop=self._compile_loop,
-            denial=self.admission.denial if self.admission else None,
-        )
-        limits = replace(settings.work_limits, orchestration_retention=None)
-
-        def made(name: str, reconcile: Reconciler, own: Informer) -> Controller:
-            return self._controller(name, reconcile, settings.agents, own)
-
-        runs = agents.run_controller(
-            made,
-            self._work(agents.runs, orders, limits),
-            jobs=self.jobs,
-            pods=self.pods,
-            child_of_pod=child_of_pod(agents.runs),
-            beside=[self.admission.bindings] if self.admission else (),
-        )
-        return [runs, *agents.definition_controllers(made, self._writer, self._now)]
-
-    def _toolrun_controller(self) -> Controller:
-        orders = ToolRunOrders(tools=self.tools.cache, policy=self._settings.policy)
-        reconcile = self._work(self.toolruns, orders, self._settings.work_limits)
-        controller = self._controller("toolrun", reconcile, self._settings.supporting, self.toolruns)
-        controller.watch(self.toolruns, where=asks_to_stop, first=True)
-        watch_all(controller, self.toolruns, own_key, is_status_alone)
-        watch_all(controller, self.jobs, owner_key(TOOL_RUN.name), is_same(telling_job))
-        watch_all(controller, self.pods, child_of_pod(self.toolruns), is_same(telling_pod))
-        controller.watch(self.tools, waiting_in(self.toolruns, TOOL.name))
-        return controller
+            yield from controller.keys_in_progress
 
 
-def _forget(memories: Memories, change: Change) -> None:
-    if change.new is None:
-        memories.forget(change.subject.uid)
+def _within(registration: Registration, settings: EngineSettings, may_act: Authority | None) -> Authority:
+    """Authority over the objects in the registration's namespaces."""
+    namespaces = registration.namespaces(settings)
+
+    def authority(key: Key) -> bool:
+        return key.namespace in namespaces and (may_act is None or may_act(key))
+
+    return authority
+
+
+def _log_tails(
+    client: Client, settings: EngineSettings, informers: Informers, now: Callable[[], datetime]
+) -> LogTails | None:
+    if settings.data_dir is None:
+        return None
+    return LogTails(client, settings.data_dir / "log-tails", now, pods=informers.cache(CHILD_PODS))
+
+
+def _history(
+    open_history: Callable[[], Awaitable[History]],
+    client: Client,
+    settings: EngineSettings,
+    recorder: EventRecorder,
+    logs: LogTails | None,
+) -> HistoryKeeper:
+    keeper = HistoryKeeper(
+        open_history=open_history,
+        client=client,
+        recorder=recorder,
+        logs=logs,
+        log_retention=settings.log_retention.duration,
+        retention=settings.history_retention.duration,
+    )
+    if logs is not None:
+        logs.on_kept = keeper.tail_kept
+    return keeper

@@ -1,35 +1,36 @@
-"""The last lines that work has written, kept in the data directory after its pod is gone (GC-6), never in objects.
+"""Log tails of work, stored in the data directory after its pod is deleted (GC-6) and never in objects.
 
-Values of the Secrets that the work was given are masked; a tail that cannot be masked is not kept.
+Values of the Secrets that the pod references are redacted; a tail that cannot be redacted is not stored.
 """
 
 import asyncio
-from collections.abc import Callable
+import base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from jangar.controllers.history.masking import masked, referenced_secrets, secret_values
 from jangar.controllers.kept_logs import KeptLogs
 from jangar.store.rows import LogPart
 from kubekit.cache.object_cache import Cache
 from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import PODS, SECRETS
 from kubekit.client.errors import Ambiguous, ApiError, NotFound, NotSent, TooManyRequests
+from kubekit.redaction import Redactor
 
 OnKept: TypeAlias = Callable[[str, str, bool], None]
-"""Told namespace and uid of the work of every tail, and whether it is of one Job among several."""
+"""Called with the namespace and uid of a child whose tail was stored, and whether it is one of several Jobs."""
 
 TAIL_LINES: Final = 1000
 TAIL_BYTES: Final = 256 * 1024
 READ_BYTES: Final = 4 * 1024 * 1024
 CUT: Final = b"... earlier lines are not kept: of a log the last 1,000 lines are, at most 256 KiB of them\n"
-_BETWEEN_TIDYING: Final = 3600.0
+_TIDY_INTERVAL_SECONDS: Final = 3600.0
 
 
 def cut_tail(tail: bytes, *, is_cut: bool) -> bytes:
-    """The end that is kept, from the beginning of a line on. Its first line says so if anything is missing."""
+    """The last lines within TAIL_BYTES, after a line that says so if lines are missing."""
     if len(tail) > TAIL_BYTES:
         end = tail[-TAIL_BYTES:]
         _, line_end, rest = end.partition(b"\n")
@@ -38,7 +39,7 @@ def cut_tail(tail: bytes, *, is_cut: bool) -> bytes:
 
 
 class LogTails:
-    """Asks for logs, and keeps them in the files of `KeptLogs`."""
+    """Reads logs of pods and stores their tails in the files of `KeptLogs`."""
 
     def __init__(
         self,
@@ -49,7 +50,7 @@ class LogTails:
         pods: Cache | None = None,
         on_kept: OnKept = lambda _namespace, _uid, _is_part: None,
     ) -> None:
-        """`pods` tell which Secrets work was given."""
+        """`pods` are read for the Secrets that they reference; without them, nothing is redacted."""
         self._client = client
         self._now = now
         self._pods = pods
@@ -59,13 +60,13 @@ class LogTails:
     async def keep(
         self, *, namespace: str, uid: str, pod: str, container: str, job: str = "", title: str = ""
     ) -> None:
-        """Store the tail; with a title, as that of one Job among several. Logs that cannot be read are stored as the
-        reason why, unless it is the API server itself that cannot be reached now.
+        """Store the tail; with a title, as that of one of several Jobs. If a log cannot be read, the reason is stored,
+        unless the API server itself is unreachable.
         """
         try:
             tail, is_cut = await self._tail(namespace, pod, container)
             secrets = await self._secrets(namespace, pod)
-            tail = cut_tail(await asyncio.to_thread(masked, tail, secrets), is_cut=is_cut)
+            tail = cut_tail(await asyncio.to_thread(redact_tail, tail, secrets), is_cut=is_cut)
         except (NotSent, Ambiguous, TooManyRequests):
             raise
         except ApiError as error:
@@ -78,8 +79,8 @@ class LogTails:
         self.on_kept(namespace, uid, is_part)
 
     async def _tail(self, namespace: str, pod: str, container: str) -> tuple[bytes, bool]:
-        """The last lines, and whether there were more. A limit in bytes keeps the first of them, so lines that
-        reach it are asked for again, fewer of them.
+        """The last lines, and whether there are more. The API applies the byte limit to the first lines, so a response
+        that reaches it is requested again with fewer lines.
         """
         lines, tail = TAIL_LINES, b""
         while lines:
@@ -93,17 +94,17 @@ class LogTails:
         return tail, True
 
     async def read(self, namespace: str, uid: str) -> str | None:
-        """The tails, if any is kept."""
+        """The stored tails; None if there are none."""
         content = await asyncio.to_thread(self.files.read, namespace, uid)
         return content.decode(errors="replace") if content is not None else None
 
     async def parts(self, namespace: str, uid: str) -> list[LogPart]:
-        """The tails of Jobs among several, the oldest first."""
-        found = await asyncio.to_thread(self.files.parts, namespace, uid)
-        return [LogPart(job=job, text=text.decode(errors="replace")) for job, text in found]
+        """The tails of several Jobs, the oldest first."""
+        parts = await asyncio.to_thread(self.files.parts, namespace, uid)
+        return [LogPart(job=job, text=text.decode(errors="replace")) for job, text in parts]
 
     async def _secrets(self, namespace: str, pod: str) -> list[bytes]:
-        """What must not be read in the log. Raises ApiError if that cannot be known any more."""
+        """The values to redact. Raises ApiError if they cannot be read anymore."""
         if self._pods is None:
             return []
         values: list[bytes] = []
@@ -120,7 +121,52 @@ class LogTails:
         return cached.view if cached is not None else await self._client.get(PODS, name, namespace)
 
     async def tidy(self, keep: timedelta) -> None:
-        """Delete what is older, once an hour, until cancelled."""
+        """Delete older tails once an hour, until cancelled."""
         while True:
             await asyncio.to_thread(self.files.delete_older, self._now() - keep)
-            await asyncio.sleep(_BETWEEN_TIDYING)
+            await asyncio.sleep(_TIDY_INTERVAL_SECONDS)
+
+
+class SecretReference(NamedTuple):
+    """A Secret that a pod gets."""
+
+    name: str
+    is_optional: bool
+
+
+def referenced_secrets(pod: Mapping[str, Any]) -> list[SecretReference]:
+    """The Secrets that the pod's containers get as variables or files."""
+    optional: dict[str, bool] = {}
+    for name, is_optional in _references(pod.get("spec") or {}):
+        optional[name] = optional.get(name, True) and is_optional
+    return [SecretReference(*item) for item in optional.items()]
+
+
+def _references(spec: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        for variable in container.get("env") or ():
+            yield from _named((variable.get("valueFrom") or {}).get("secretKeyRef"))
+        for source in container.get("envFrom") or ():
+            yield from _named(source.get("secretRef"))
+    for volume in spec.get("volumes") or ():
+        yield from _named(volume.get("secret"), "secretName")
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            yield from _named(source.get("secret"))
+
+
+def _named(reference: Mapping[str, Any] | None, key: str = "name") -> Iterator[tuple[str, bool]]:
+    if reference and reference.get(key):
+        yield reference[key], bool(reference.get("optional"))
+
+
+def secret_values(secret: Mapping[str, Any]) -> list[bytes]:
+    """The decoded values of the Secret."""
+    return [base64.b64decode(item) for item in (secret.get("data") or {}).values()]
+
+
+def redact_tail(text: bytes, values: Iterable[bytes]) -> bytes:
+    """The text with every value redacted, in the encodings that programs use.
+
+    A tail may begin within a value, and a text that was cut may end within one; those parts are redacted too.
+    """
+    return Redactor(values).redact_cut(text)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jangar.domain.job_execution.finalizers import our_finalizer_patch
+from jangar.domain.job_execution.cleanup import our_finalizer_patch
 from kubekit.cache.informer import Informer
 from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client, Obj, PatchKind

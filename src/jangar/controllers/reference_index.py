@@ -1,68 +1,109 @@
-"""Who waits for what: indexes of the names in objects, and from a changed object to those that name it."""
+"""Cache indexes by the names that objects reference, and mappings from a changed object to those that reference it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL
 from jangar.api.tools import TOOL
 from jangar.controllers.resources import CHILD_UID
-from kubekit.cache.informer import Change, Informer
-from kubekit.cache.object_cache import Cached
-from kubekit.controller.reconcile import Key, versions
+from kubekit.cache.object_cache import Cache, Cached, Change
+from kubekit.controller.reconcile import Key, own_key, owner_key, versions
+from kubekit.controller.reconcile import Mapping as KeyMapping
 
-WAITS_FOR: Final = "waits-for"
-"""Index: what an object that has not started yet, or a definition, names."""
 UID: Final = "uid"
+"""Index by uid."""
+WAITS_FOR: Final = "waits-for"
+"""Index by what a definition, or an object that has not started, references: namespace/kind/name."""
+NOT_STARTED: Final = "not-started"
+"""Index of AgentRuns that have not started, by namespace."""
+
+KeysOf: TypeAlias = Callable[[Cache], KeyMapping]
+"""The keys that a change enqueues, given the cache of the controller's own objects."""
 
 
-def child_of_pod(toolruns: Informer) -> Callable[[Change], Iterable[Key]]:
-    """The child that a pod's Job belongs to: the pod names its uid."""
-
-    def keys(change: Change) -> Iterable[Key]:
-        uid = change.subject.labels.get(CHILD_UID, "")
-        return [Key(item.namespace, item.name) for item in toolruns.cache.by(UID, uid)]
-
-    return keys
+def by_uid(cached: Cached) -> Iterable[str]:
+    return (cached.uid,)
 
 
-def waiting_in(informer: Informer, kind: str) -> Callable[[Change], Iterable[Key]]:
-    """Objects that name the one that changed."""
-
-    def keys(change: Change) -> Iterable[Key]:
-        names = {f"{version.namespace}/{kind}/{version.name}" for version in versions(change)}
-        return [
-            Key(item.namespace, item.name) for name in names for item in informer.cache.by(WAITS_FOR, name)
-        ]
-
-    return keys
+def itself(own: Cache) -> KeyMapping:
+    """Enqueue the changed object."""
+    del own
+    return own_key
 
 
-def _is_open(obj: Mapping[str, Any]) -> bool:
-    """Whether it may still wait for what it names."""
+def owner_of(kind: Kind) -> KeysOf:
+    """Enqueue the owner of the changed object, if it is of this kind."""
+    return lambda _: owner_key(kind.name)
+
+
+def referring_to(kind: Kind) -> KeysOf:
+    """Enqueue the objects that reference the changed object of this kind and wait for it."""
+
+    def mapping(own: Cache) -> KeyMapping:
+        def keys(change: Change) -> Iterable[Key]:
+            names = {f"{version.namespace}/{kind.name}/{version.name}" for version in versions(change)}
+            return [_key(item) for name in names for item in own.by(WAITS_FOR, name)]
+
+        return keys
+
+    return mapping
+
+
+def child_of_pod(own: Cache) -> KeyMapping:
+    """Enqueue the child that the pod's Job belongs to: a label of the pod has its uid."""
+    return lambda change: [_key(item) for item in own.by(UID, change.subject.labels.get(CHILD_UID, ""))]
+
+
+def not_started(own: Cache) -> KeyMapping:
+    """Enqueue the AgentRuns of the changed object's namespace that have not started."""
+    return lambda change: [_key(item) for item in own.by(NOT_STARTED, change.subject.namespace)]
+
+
+def all_in_namespace(own: Cache) -> KeyMapping:
+    """Enqueue every object in the changed object's namespace."""
+    return lambda change: [_key(item) for item in own.all(change.subject.namespace)]
+
+
+def _key(cached: Cached) -> Key:
+    return Key(cached.namespace, cached.name)
+
+
+def nested_orchestrations(cached: Cached) -> Iterable[str]:
+    """Keys of WAITS_FOR: the orchestrations that the steps of an Orchestration start."""
+    steps = (cached.view.get("spec") or {}).get("steps") or ()
+    targets = {(step.get("orchestrationRef") or {}).get("name") for step in steps}
+    return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]
+
+
+def references_of_run(cached: Cached) -> Iterable[str]:
+    """Keys of WAITS_FOR: what an OrchestrationRun that has not started references."""
+    obj = cached.view
+    if not _is_waiting(obj):
+        return ()
+    spec = obj.get("spec") or {}
+    names = {
+        ORCHESTRATION.name: (spec.get("orchestrationRef") or {}).get("name"),
+        ORCHESTRATION_RUN.name: (spec.get("retryOf") or {}).get("name"),
+    }
+    return [f"{cached.namespace}/{kind}/{name}" for kind, name in names.items() if name]
+
+
+def references_of_tool_run(cached: Cached) -> Iterable[str]:
+    """Keys of WAITS_FOR: the Tool of a ToolRun that has not started."""
+    obj = cached.view
+    name = ((obj.get("spec") or {}).get("toolRef") or {}).get("name")
+    return (f"{cached.namespace}/{TOOL.name}/{name}",) if name and _is_waiting(obj) else ()
+
+
+def _is_waiting(obj: Mapping[str, Any]) -> bool:
+    """Whether the object may still wait for what it references."""
     status = obj.get("status") or {}
     return not (status.get("snapshotRef") or status.get("job") or status.get("phase") in TERMINAL)
 
 
-def wanted_by_toolrun(cached: Cached) -> Iterable[str]:
-    obj = cached.view
-    name = ((obj.get("spec") or {}).get("toolRef") or {}).get("name")
-    return (f"{cached.namespace}/{TOOL.name}/{name}",) if name and _is_open(obj) else ()
-
-
-def wanted_by_run(cached: Cached) -> Iterable[str]:
-    obj = cached.view
-    if not _is_open(obj):
-        return ()
-    spec = obj.get("spec") or {}
-    wanted = {
-        ORCHESTRATION.name: (spec.get("orchestrationRef") or {}).get("name"),
-        ORCHESTRATION_RUN.name: (spec.get("retryOf") or {}).get("name"),
-    }
-    return [f"{cached.namespace}/{kind}/{name}" for kind, name in wanted.items() if name]
-
-
-def called(cached: Cached) -> Iterable[str]:
-    steps = (cached.view.get("spec") or {}).get("steps") or ()
-    targets = {(step.get("orchestrationRef") or {}).get("name") for step in steps}
-    return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]
+def namespace_of_not_started(cached: Cached) -> Iterable[str]:
+    """Keys of NOT_STARTED."""
+    status = cached.view.get("status") or {}
+    return () if status.get("job") or status.get("phase") in TERMINAL else (cached.namespace,)

@@ -1,38 +1,33 @@
-"""Which changes are looked at at once, which soon, and which before all else. Every change is looked at.
+"""Predicates for watches: which changes are urgent and which can wait. Every change is reconciled eventually.
 
-A pass depends on what it sees, never on what woke it: these rules decide only how long a change waits.
+A pass depends on what it observes, never on the event that triggered it: these rules decide only when it runs.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from jangar.api.phases import TERMINAL, Phase
-from jangar.domain.job_execution.reading import job_facts, pod_facts
-from kubekit.cache.informer import Change, Informer
-from kubekit.cache.object_cache import Cached
-from kubekit.controller.controller import Controller
-from kubekit.controller.reconcile import Mapping as KeysOf
+from jangar.domain.job_execution.facts import job_facts, pod_facts
+from kubekit.cache.object_cache import Cached, Change
 
-NO_HURRY_SECONDS: Final = 0.5
-"""So long may wait what the one who is told has most likely done himself: a status written by a pass that went on from
-there, a child that was just made, a finalizer taken away. Several such changes are looked at once.
+DEFERRED_EVENT_DELAY: Final = 0.5
+"""Delay, in seconds, for events that the controller most likely caused itself: its own status write, a child that it
+just created, a finalizer that it removed. Several are coalesced.
 """
 
 
-def watch_all(
-    controller: Controller, informer: Informer, mapping: KeysOf, can_wait: Callable[[Change], bool]
-) -> None:
-    """Every change is looked at: some at once, some soon."""
-    controller.watch(informer, mapping, after=lambda change: NO_HURRY_SECONDS if can_wait(change) else 0.0)
+def deferred_if(can_wait: Callable[[Change], bool]) -> Callable[[Change], float]:
+    """The delay of a watch that handles some changes at once and others after DEFERRED_EVENT_DELAY."""
+    return lambda change: DEFERRED_EVENT_DELAY if can_wait(change) else 0.0
 
 
-def asks_to_stop(change: Change) -> bool:
-    """What shall stop is heard before all else: a hundred others may be ending at the same time."""
+def stop_was_requested(change: Change) -> bool:
+    """Whether the change requests a stop; such keys go ahead, because a hundred others may end at the same time."""
     new, old = change.new, change.old
-    return new is not None and _may_stop(new) and not (old and _may_stop(old)) and not _has_ended(new)
+    return new is not None and _should_stop(new) and not (old and _should_stop(old)) and not _has_ended(new)
 
 
-def _may_stop(cached: Cached) -> bool:
+def _should_stop(cached: Cached) -> bool:
     spec = cached.view.get("spec") or {}
     return cached.is_being_deleted or spec.get("cancel") is True or spec.get("desiredState") == "Cancelled"
 
@@ -41,53 +36,54 @@ def _has_ended(cached: Cached) -> bool:
     return (cached.view.get("status") or {}).get("phase") in TERMINAL
 
 
-def is_status_alone(change: Change) -> bool:
-    """Written by a pass, which went on from there."""
+def generation_changed(change: Change) -> bool:
+    """Whether the object appeared, disappeared or changed in more than its status and metadata."""
+    return change.old is None or change.new is None or change.old.generation != change.new.generation
+
+
+def only_status_changed(change: Change) -> bool:
+    """Whether only the status differs: a pass wrote it and went on from there."""
     old, new = change.old, change.new
-    return old is not None and new is not None and _wanted(old) == _wanted(new)
+    return old is not None and new is not None and _without_status(old) == _without_status(new)
 
 
-def _wanted(run: Cached) -> dict[str, Any]:
-    """All but its status and the version that came with it."""
-    obj = run.view
+def _without_status(cached: Cached) -> dict[str, Any]:
+    obj = cached.view
     meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     return {"metadata": meta, "spec": obj.get("spec")}
 
 
-def is_new(change: Change) -> bool:
-    """Nothing has come of it yet that its run must act on."""
+def is_new_child(change: Change) -> bool:
+    """Whether a child has no state yet that its run must react to."""
     child = change.new
     if child is None or child.is_being_deleted:
         return False
     return (child.view.get("status") or {}).get("phase") in (None, Phase.PENDING)
 
 
-def is_same(telling: Callable[[Mapping[str, Any] | None], object]) -> Callable[[Change], bool]:
-    """Whether nothing changed that a child waits for."""
+def same_wait_state(wait_state: Callable[[Mapping[str, Any] | None], object]) -> Callable[[Change], bool]:
+    """Whether a change leaves the state that a child waits for as it was."""
 
-    def same(change: Change) -> bool:
+    def is_same(change: Change) -> bool:
         old, new = change.old, change.new
         if new is None:
             return False
-        return telling(old.view if old is not None else None) == telling(new.view)
+        return wait_state(old.view if old is not None else None) == wait_state(new.view)
 
-    return same
+    return is_same
 
 
-def telling_job(job: Mapping[str, Any] | None) -> object:
-    """What of a Job may end a wait; one that is not there yet tells nothing, as one that was just made."""
+def job_wait_state(job: Mapping[str, Any] | None) -> object:
+    """The parts of a Job that can end a wait; a missing Job compares equal to one that was just created."""
     facts = job_facts(job or {})
     verdict = (facts.complete, facts.failed, facts.verdict_reason)
     return (facts.deleting, facts.suspended, facts.at_rest, facts.active > 0, verdict)
 
 
-def telling_pod(pod: Mapping[str, Any] | None) -> object:
-    """The same of a pod: how far it and its containers are, and whether somebody ends it."""
+def pod_wait_state(pod: Mapping[str, Any] | None) -> object:
+    """The parts of a pod that can end a wait: its phase, its containers' states, and whether it is being ended."""
     facts = pod_facts(pod or {})
     phase = None if facts.phase == "Pending" else facts.phase
-    states = [
-        (init_container.running, init_container.terminated)
-        for init_container in (*facts.init_containers, *facts.containers)
-    ]
-    begun = [state for state in states if any(state)]
-    return (phase, facts.reason, facts.deleting, facts.disrupted, begun)
+    containers = (*facts.init_containers, *facts.containers)
+    states = [(container.running, container.terminated) for container in containers]
+    return (phase, facts.reason, facts.deleting, facts.disrupted, [state for state in states if any(state)])

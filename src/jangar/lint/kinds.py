@@ -13,7 +13,7 @@ from jangar.api.tools import TOOL, ToolSpec
 from jangar.domain.agentrun.provider import provider_problems
 from jangar.domain.agentrun.workflow import define_runtime_steps
 from jangar.domain.not_built import not_built_problems
-from jangar.domain.toolrun.tool import tool_problems
+from jangar.domain.toolrun import tool_problems
 from jangar.lint.conditions import compile_loop
 from jangar.lint.definitions import ReadDefinition
 from jangar.lint.finding import Diagnostic, Severity

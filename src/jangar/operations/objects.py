@@ -10,7 +10,7 @@ from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kinds import KINDS, by_api_version_and_kind, by_name
 from jangar.api.tools import TOOL_RUN
 from jangar.controllers.resources import resource_of
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER, OUTCOME_FINALIZER, our_finalizer_patch
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER, OUTCOME_FINALIZER, our_finalizer_patch
 from jangar.domain.orchestration.message_text import Guesses
 from jangar.operations.caller import Caller
 from jangar.operations.refusals import ErrorKind, Refused

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from jangar import __version__
-from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.engine import Engine
-from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.engine_settings import AdmissionSettings, EngineSettings
 from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.retention import Keeping
@@ -63,13 +62,13 @@ RESYNC_DELAY_SECONDS: Final = 0.02
 class ShardedEngine(Protocol):
     """What reconciles the objects in the shards."""
 
-    def trust_nothing(self) -> None: ...
+    def invalidate_memory(self) -> None: ...
 
     def authority_gained(self) -> None: ...
 
     def authority_lost(self, may_go_on: Authority | None = None) -> None: ...
 
-    def under_way(self) -> Iterable[Key]: ...
+    def keys_in_progress(self) -> Iterable[Key]: ...
 
 
 class ShardCoordinator:
@@ -105,7 +104,7 @@ class ShardCoordinator:
 
     def _is_idle(self, shard: int) -> bool:
         engine = self._engine
-        return engine is None or all(self.shards.shard_of(key) != shard for key in engine.under_way())
+        return engine is None or all(self.shards.shard_of(key) != shard for key in engine.keys_in_progress())
 
     def _on_change(self, _: int, is_held: bool) -> None:
         if self._engine is None:
@@ -114,7 +113,7 @@ class ShardCoordinator:
             self._engine.authority_lost(self.shards.holds)
             return
         # The previous holder may have written a moment ago. The resync waits to cover the shards gained next as well.
-        self._engine.trust_nothing()
+        self._engine.invalidate_memory()
         if self._resync is None:
             self._resync = asyncio.get_running_loop().call_later(
                 RESYNC_DELAY_SECONDS, self._resync_all, self._engine

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from jangar.domain.retention.values import Keep
+from jangar.domain.retention import Keep
 from jangar.settings import forms
 from jangar.settings.forms import Form, Scope
 from jangar.settings.shared import DATABASE_URL, LOG_FORMAT, ORCHESTRATION_NAMESPACES

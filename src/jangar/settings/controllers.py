@@ -18,7 +18,7 @@ from jangar.domain.policies.policy import (
     Queue,
     Rate,
 )
-from jangar.domain.retention.values import NEVER, Keep
+from jangar.domain.retention import NEVER, Keep
 from jangar.settings import forms
 from jangar.settings.control_plane import ControlPlaneSettings
 from jangar.settings.forms import Scope

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from jangar.domain.retention.values import Keep, parse_seconds
+from jangar.domain.retention import Keep, parse_seconds
 from kubekit.dns_names import MAX_SUBDOMAIN, is_dns_label
 
 T = TypeVar("T")

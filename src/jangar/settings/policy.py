@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
-from jangar.domain.policies.images import ImagePattern, parse_pattern
-from jangar.domain.policies.placement import parse_node_label_pattern, parse_toleration_pattern
+from jangar.domain.policies.patterns import ImagePattern, parse_pattern, parse_repository_pattern
 from jangar.domain.policies.policy import Concurrency, Queue, Rate
-from jangar.domain.policies.repositories import parse_repository_pattern
+from jangar.domain.policies.policy_checks import parse_node_label_pattern, parse_toleration_pattern
 from jangar.settings import forms
 from jangar.settings.variables import setting
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
-from jangar.domain.retention.values import Keep
+from jangar.domain.retention import Keep
 from jangar.settings import forms
 from jangar.settings.forms import Form
 

@@ -206,7 +206,7 @@ class Controller:
                 handle(Change(kind="added", old=None, new=cached))
 
     @property
-    def under_way(self) -> list[Key]:
+    def keys_in_progress(self) -> list[Key]:
         """The keys that are being reconciled."""
         return list(self._passes)
 

@@ -12,8 +12,7 @@ from jangar.api.agents.agent import AGENT
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.agents.provider import AGENT_PROVIDER
 from jangar.api.security import SECRET_BINDING
-from jangar.controllers.admission.wiring import AdmissionSettings
-from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.engine_settings import AdmissionSettings, EngineSettings
 from jangar.controllers.resources import resource_of
 from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate

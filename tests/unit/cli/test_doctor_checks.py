@@ -16,7 +16,7 @@ from jangar.cli.doctor.checks import (
     waiting,
 )
 from jangar.cli.doctor.report import document, lines
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from support.builders import NOON
 
 CHILD_UID = "jangar.proompteng.ai/child-uid"

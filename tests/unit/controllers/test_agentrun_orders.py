@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jangar.api.reasons import Reason
-from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders, is_template
+from jangar.controllers.agentrun.job_request import AgentCaches, AgentRunRequests, is_template
 from jangar.controllers.definition.checks import AgentCheck, check_provider
 from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.job_execution.command import Command
@@ -52,7 +52,7 @@ def everything():
 def order(there=None, *, spec=None, status=None, denial=None, **metadata):
     there = everything() if there is None else there
     caches = AgentCaches(of={kind: a_cache(there.get(kind, {})) for kind in KINDS})
-    orders = AgentRunOrders(
+    orders = AgentRunRequests(
         caches=caches, defaults=AgentDefaults(image="jangar"), compile_loop=compile_loop, denial=denial
     )
     return orders(Cached.of(an_object("run", spec=SPEC | (spec or {}), status=status, **metadata)))
@@ -63,12 +63,12 @@ def test_a_run_is_ordered_with_the_terms_of_its_agent():
     found = order()
     assert isinstance(found.work, WorkDefined)
     assert isinstance(found.command, Command)
-    assert (found.terms.timeout_seconds, found.terms.retries) == (9, 2)
+    assert (found.attempt_limits.timeout_seconds, found.attempt_limits.retries) == (9, 2)
 
 
 def test_a_run_of_a_step_is_repeated_by_its_step_alone():
     """Both would multiply."""
-    assert order(ownerReferences=[OWNER]).terms.retries is None
+    assert order(ownerReferences=[OWNER]).attempt_limits.retries is None
 
 
 @pytest.mark.rule("DAG-2")
@@ -137,8 +137,8 @@ def test_a_workflow_begins_with_its_first_step():
     """A step's parameters win over the run's, and its own terms over the Agent's."""
     found = order(spec=WORKFLOW)
     assert isinstance(found.work, WorkDefined)
-    assert [item.name for item in found.course] == ["plan", "code"]
-    assert found.terms == AttemptLimits(timeout_seconds=0)
+    assert [item.name for item in found.workflow] == ["plan", "code"]
+    assert found.attempt_limits == AttemptLimits(timeout_seconds=0)
     run = files(found)["run.json"]
     assert run["parameters"] == {"who": "plan", "mood": "good"}
     assert run["agentRun"]["step"] == "plan"
@@ -151,7 +151,7 @@ def test_a_workflow_begins_with_its_first_step():
 def test_a_workflow_goes_on_with_the_step_that_the_record_says():
     """With its task, its container and its iteration."""
     found = order(spec=WORKFLOW, status=AT_CODE)
-    assert found.terms == AttemptLimits(timeout_seconds=9, retries=4, backoff_seconds=7)
+    assert found.attempt_limits == AttemptLimits(timeout_seconds=9, retries=4, backoff_seconds=7)
     assert found.command.image == "other"
     assert files(found)["run.json"]["prompt"] == "code for run"
     assert files(found)["run.json"]["agentRun"]["iteration"] == 2

@@ -27,5 +27,5 @@ def test_no_sign_in_leaves_for_a_host_that_is_not_listed(url):
     tokens = AppTokens(Client(transport, manager="test"), lambda: datetime.now(UTC))
     token = AppToken(url=url, app_id="1", secret="app", key="privateKey")  # noqa: S106 - a name
     with pytest.raises(SignInRefused, match=r"providerHosts\.allowed"):
-        asyncio.run(tokens.make(token, "team"))
+        asyncio.run(tokens.create(token, "team"))
     assert transport.asked == []

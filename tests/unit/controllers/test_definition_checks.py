@@ -1,4 +1,4 @@
-"""What is asked of Tools and Orchestrations."""
+"""The validation of Tools and Orchestrations."""
 
 import pytest
 
@@ -28,14 +28,14 @@ def check(obj, *others):
     found = OrchestrationCheck(orchestrations=cache, compile_condition=compile_python)(
         Cached.of(obj), obj["spec"]
     )
-    return found.more, [str(problem.reason) for problem in found.problems]
+    return found.fields, [str(problem.reason) for problem in found.problems]
 
 
 def test_a_tool_is_checked_by_its_own_rules():
     """The same that a run of it would meet."""
-    seen = Cached.of(an_orchestration("x"))
-    assert check_tool(seen, {"image": "a", "command": ["b"]}).problems == []
-    assert len(check_tool(seen, {}).problems) == 2
+    cached = Cached.of(an_orchestration("x"))
+    assert check_tool(cached, {"image": "a", "command": ["b"]}).problems == []
+    assert len(check_tool(cached, {}).problems) == 2
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_a_tool_is_checked_by_its_own_rules():
 )
 def test_an_orchestration_must_not_contain_itself(others, expected):
     """Directly or by way of others of its namespace; looking for it comes to an end."""
-    more, reasons = check(an_orchestration("a", "b"), *others)
+    fields, reasons = check(an_orchestration("a", "b"), *others)
     assert [reason for reason in reasons if reason == "RecursiveOrchestration"] == expected
-    assert more == {"executionMode": "Graph", "stepCount": 1}
+    assert fields == {"executionMode": "Graph", "stepCount": 1}
 
 
 def test_one_that_calls_itself_is_reported():

@@ -8,7 +8,7 @@ from jangar.api.tools import TOOL_RUN
 from jangar.controllers.object_writes import ObjectWrites
 from jangar.controllers.resources import resource_of
 from jangar.controllers.status_writer import StatusWriter
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.cache.object_cache import Cached

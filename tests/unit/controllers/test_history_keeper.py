@@ -227,7 +227,7 @@ def test_a_process_that_does_not_act_stores_nothing_until_it_does():
         await world.goes_on(2)
         assert history.stored == {}
         acts = True
-        world.keeper.look_at_all()
+        world.keeper.resync()
         await world.goes_on(2)
         assert set(history.stored) == {"a"}
 

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jangar.controllers.json_difference import difference
+from jangar.controllers.status_writer import difference
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(2, 9), st.text("ab~/", max_size=3))
 documents = st.recursive(

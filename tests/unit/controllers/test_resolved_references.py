@@ -5,7 +5,7 @@ import pytest
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.phases import StepKind
 from jangar.api.security import SECRET_BINDING
-from jangar.controllers.admission.resolved_references import NAMED, ResolvedReferences
+from jangar.controllers.admission.resolved_references import REFERENCED_KINDS, ResolvedReferences
 from jangar.controllers.orchestrationrun.children import hash_of
 from jangar.controllers.resources import ATTEMPT, RUN_UID, STEP, resource_of
 from jangar.domain.orchestration.child_names import child_name
@@ -35,7 +35,7 @@ def references(status=None, current="o-uid", **more):
     client = Client(AnsweringTransport(), manager="test")
     informers = {
         kind.name: Informer(client, resource_of(kind), namespaces=Namespaces.every())
-        for kind in (*NAMED, ORCHESTRATION_RUN, ORCHESTRATION)
+        for kind in (*REFERENCED_KINDS, ORCHESTRATION_RUN, ORCHESTRATION)
     }
     runs, orchestrations = informers.pop(ORCHESTRATION_RUN.name), informers.pop(ORCHESTRATION.name)
     runs.cache.record_write(an_object("nightly", run_spec, uid=UID) | {"status": status or recorded()})
@@ -81,7 +81,7 @@ HASH = hash_of(a_child(PROVEN).view, StepKind.AGENT_RUN)
 )
 def test_only_the_child_that_a_run_makes_has_the_bindings_of_its_orchestration(child, bound):
     """Anybody can write an owner reference and labels; the name that follows from them must fit, too."""
-    assert references().ask(child).bound_secrets == bound
+    assert references().request(child).bound_secrets == bound
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_only_the_child_that_a_run_makes_has_the_bindings_of_its_orchestration(c
 )
 def test_the_subject_of_a_binding_is_what_the_run_recorded(made, bound):
     """E1: the source of the snapshot, for the child that the run's status names; not what the run's spec says."""
-    assert made.ask(a_child(PROVEN)).bound_secrets == bound
+    assert made.request(a_child(PROVEN)).bound_secrets == bound
 
 
 def test_what_was_asked_is_read_again_when_a_neighbour_changed():

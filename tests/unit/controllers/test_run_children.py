@@ -12,15 +12,13 @@ from jangar.controllers.orchestrationrun.children import (
 )
 from jangar.controllers.orchestrationrun.memory import MAX_ENDED, Memories, RunMemory
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
-from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, STOP
-from jangar.controllers.stop_order import stop_order
-from jangar.domain.cancellation.stop import LeftBehind
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, STOP, stop_deadline
+from jangar.domain.cancellation import LeftBehind
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from jangar.domain.orchestration.actions import StartChild, StopChild
 from jangar.domain.orchestration.observation import ChildGone
 from jangar.domain.orchestration.state import RunRecord, StepState
-from jangar.domain.retention.decide import Delete, Kept, KeptBecause
-from jangar.domain.retention.values import NEVER, Keep, keep_for
+from jangar.domain.retention import NEVER, Delete, Keep, Kept, KeptBecause, keep_for
 from jangar.domain.status_contract import Lifecycle
 from kubekit.cache.object_cache import Cache, Cached, Change
 from support.builders import NOON, a_definition, a_step, at
@@ -77,7 +75,7 @@ def test_a_stop_was_heard_when_both_request_and_order_are_there():
     patch = stop_patch(StopChild(child="build", reason="RunCancelled", deadline=at(58)))
     reported = an_object(spec=patch["spec"], annotations=patch["metadata"]["annotations"])
     assert child_seen(reported).stop_requested
-    assert stop_order(patch["metadata"]["annotations"]) == at(58)
+    assert stop_deadline(patch["metadata"]["annotations"]) == at(58)
     assert not child_seen(an_object(spec={"cancel": True})).stop_requested
     assert not child_seen(an_object(annotations={STOP: "{}"})).stop_requested
 

@@ -2,14 +2,13 @@
 
 import pytest
 
-from jangar.controllers.resources import STOP
-from jangar.controllers.stop_order import stop_order, written_order
+from jangar.controllers.resources import STOP, stop_annotation, stop_deadline
 from support.builders import at
 
 
 def test_an_order_is_read_as_it_was_written():
     """To the millisecond."""
-    assert stop_order(written_order(reason="RunCancelled", deadline=at(1.5))) == at(1.5)
+    assert stop_deadline(stop_annotation(reason="RunCancelled", deadline=at(1.5))) == at(1.5)
 
 
 @pytest.mark.parametrize(
@@ -31,10 +30,10 @@ def test_an_order_is_read_as_it_was_written():
 )
 def test_an_order_that_no_one_can_read_is_none(text):
     """Anybody can write an annotation: it must not stop the controller from looking at the child."""
-    assert stop_order({STOP: text[:200_000]}) is None
+    assert stop_deadline({STOP: text[:200_000]}) is None
 
 
 def test_without_annotations_there_is_no_order():
     """Neither is one in annotations of others."""
-    assert stop_order(None) is None
-    assert stop_order({"other": "x"}) is None
+    assert stop_deadline(None) is None
+    assert stop_deadline({"other": "x"}) is None

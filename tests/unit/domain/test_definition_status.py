@@ -8,7 +8,7 @@ from jangar.api.phases import DefinitionPhase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.conditions import definition_claims
-from jangar.domain.definition_status import (
+from jangar.domain.status_contract import (
     DEFINITION_FIELDS,
     DefinitionStatus,
     advance_definition,

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from lint_cases import linted, reported
 
-from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
+from jangar.controllers.agentrun.job_request import AgentCaches, AgentRunRequests
 from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.job_execution.observation import WorkRejected
 from jangar.lint.conditions import compile_loop
@@ -271,7 +271,7 @@ def refused(orders, spec):
 def test_lint_and_controller_agree_about_workflows():
     """Over generated ones, good and bad: the same verdict, and every place that the controller names."""
     there = {"Agent": {"coder": {"providerRef": {"name": "sh"}}}, "AgentProvider": {"sh": {"binary": "sh"}}}
-    orders = AgentRunOrders(
+    orders = AgentRunRequests(
         caches=AgentCaches(of={kind: a_cache(**there.get(kind, {})) for kind in KINDS}),
         defaults=AgentDefaults(image="jangar"),
         compile_loop=compile_loop,

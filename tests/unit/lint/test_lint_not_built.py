@@ -8,9 +8,9 @@ from jangar.api.kinds import KINDS
 from jangar.api.not_built import KINDS_NOT_BUILT, NOT_BUILT, STEP_FIELDS_NOT_BUILT, STEP_KINDS_NOT_BUILT
 from jangar.api.phases import CHILD_KINDS, StepKind
 from jangar.api.reasons import Reason
-from jangar.controllers.agentrun.agents import NAMED
 from jangar.controllers.definition.checks import OrchestrationCheck, check_provider, check_version_control
-from jangar.controllers.toolrun.order import ToolRunOrders
+from jangar.controllers.informers import AGENT_DEFINITIONS
+from jangar.controllers.toolrun.job_request import ToolRunRequests
 from jangar.crdgen.crd import crd_of
 from jangar.crdgen.reference import not_built_page
 from jangar.domain.job_execution.observation import WorkRejected
@@ -18,7 +18,7 @@ from jangar.lint.conditions import compile_when
 from kubekit.cache.object_cache import Cache, Cached
 
 BUILT = {"AgentRun", "Orchestration", "OrchestrationRun", "Tool", "ToolRun", "SecretBinding"} | {
-    kind.name for kind in NAMED
+    *AGENT_DEFINITIONS
 }
 SEEN = Cached.of({"metadata": {"name": "a", "namespace": "ci", "uid": "u", "resourceVersion": "1"}})
 
@@ -86,7 +86,7 @@ def test_a_tool_run_with_a_field_that_is_not_built_is_refused():
     spec = {"toolRef": {"name": "t"}, "runtime": {"type": "job"}}
     assert ("NotBuilt", "spec.runtime", "error") in reasons(linted(an_object("ToolRun", spec)))
     tool_run = Cached.of(SEEN.view | {"spec": spec})
-    work = ToolRunOrders(tools=Cache(report=_raise))(tool_run).work
+    work = ToolRunRequests(tools=Cache(report=_raise))(tool_run).work
     assert isinstance(work, WorkRejected)
     assert (work.reason, "spec.runtime" in work.message) == (Reason.NOT_BUILT, True)
 

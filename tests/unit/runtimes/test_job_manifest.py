@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jangar.api.containers import Resources
+from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER
 from jangar.domain.job_execution.command import Command, SecretVariable
-from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
-from jangar.domain.job_execution.reading import template_names
+from jangar.domain.job_execution.facts import template_names
 from jangar.runtimes.kubernetes_job.manifest import (
     RESULT_PATH,
     RESULT_VARIABLE,

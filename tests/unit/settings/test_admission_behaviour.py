@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jangar.domain.policies.admit import admit
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.admit import Admitted, LiveRun, Observation, WaitingRun, admit
 from jangar.domain.policies.request import AgentTerms, RunRequest, SecretUse
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
 from jangar.settings.controllers import admission_policy, controller_settings
@@ -21,7 +20,7 @@ def waiting(name="r", namespace="team", age=1, **ask):
         name=name,
         namespace=namespace,
         created_at=NOON - timedelta(seconds=age),
-        ask=RunRequest(**given),
+        request=RunRequest(**given),
     )
 
 

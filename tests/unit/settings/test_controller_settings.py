@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from jangar.domain.retention.values import NEVER, Keep
+from jangar.domain.retention import NEVER, Keep
 from jangar.settings import forms
 from jangar.settings.controllers import BadSettings, ControllerSettings, controller_settings, startup_warnings
 from jangar.settings.forms import Scope

@@ -194,7 +194,7 @@ def retention_command(
 
 
 def _with_root(root: "Mapping[str, Any] | None", now: datetime) -> str:
-    from jangar.domain.retention.documents import retention_from  # noqa: PLC0415 - heavy
+    from jangar.domain.retention import retention_from  # noqa: PLC0415 - heavy
 
     if root is None:
         return "with its root run"
@@ -206,8 +206,7 @@ def _with_root(root: "Mapping[str, Any] | None", now: datetime) -> str:
 def _retention_row(
     obj: "Mapping[str, Any]", found: "RunRetention", now: datetime, *, short: bool
 ) -> list[str]:
-    from jangar.domain.retention.documents import retention_from  # noqa: PLC0415 - heavy
-    from jangar.domain.retention.values import Source  # noqa: PLC0415
+    from jangar.domain.retention import Source, retention_from  # noqa: PLC0415
 
     meta, status = obj["metadata"], obj.get("status") or {}
     name, phase = meta["name"], status.get("phase") or "Pending"

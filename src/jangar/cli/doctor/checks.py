@@ -10,7 +10,7 @@ from jangar.api.reasons import POD_CAUSES, Reason
 from jangar.cli.output.spans import age
 from jangar.cli.wording import counted
 from jangar.controllers.resources import CHILD_UID, STEP
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from jangar.domain.times import parse_rfc3339
 
 Objects = Sequence[Mapping[str, Any]]

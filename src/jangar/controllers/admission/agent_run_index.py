@@ -1,6 +1,6 @@
-"""What is known of all AgentRuns and ToolRuns, kept up to date change by change: no decision reads all objects anew.
+"""An index of all AgentRuns and ToolRuns, updated by each change, so that no decision decodes all objects.
 
-Everything here follows from the caches, and so from the API; nothing is lost with the process.
+Everything in it follows from the caches, and so from the API; a new process rebuilds it.
 """
 
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ from jangar.api.meta import JsonObject
 from jangar.api.phases import TERMINAL, AdmissionPhase, AgentRunPhase
 from jangar.api.tools import TOOL_RUN
 from jangar.controllers.admission.resolved_references import ResolvedReferences
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
-from jangar.domain.policies.recording import Recorded, recorded_from
+from jangar.domain.policies.admit import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.request import RunRequest
+from jangar.domain.policies.verdicts import Recorded, recorded_from
 from jangar.domain.times import parse_rfc3339
 from kubekit.cache.object_cache import Cached, Change
 
@@ -25,8 +25,8 @@ _OVER = frozenset({*map(str, TERMINAL), str(AgentRunPhase.TEMPLATE)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What matters of one run."""
+class IndexedRun:
+    """The parts of a run that admission depends on."""
 
     cached: Cached
     kind: str
@@ -35,53 +35,53 @@ class Seen:
     admission: Recorded | None
     is_over: bool
     has_started: bool
-    wants_to_stop: bool
+    stop_requested: bool
     suspended: bool
     is_template: bool
 
     @property
-    def holds_place(self) -> bool:
-        """Admitted, or begun without being asked, and not ended."""
+    def holds_slot(self) -> bool:
+        """Whether the run is admitted, or started without admission, and has not ended."""
         admitted = self.admission is not None and self.admission.phase is AdmissionPhase.ADMITTED
         return not self.is_over and (admitted or self.has_started)
 
     @property
     def is_undecided(self) -> bool:
-        """Nothing was decided for good."""
+        """Whether no final decision was made."""
         return self.admission is None or self.admission.phase is AdmissionPhase.HELD
 
     @property
     def is_waiting(self) -> bool:
-        """It wants to start."""
-        settled = self.is_over or self.has_started or self.wants_to_stop or self.is_template
-        return self.is_undecided and not settled
+        """Whether the run is in the queue."""
+        is_settled = self.is_over or self.has_started or self.stop_requested or self.is_template
+        return self.is_undecided and not is_settled
 
     @property
     def admitted_at(self) -> datetime | None:
-        """What rates count by."""
+        """The time that rate limits count by."""
         return self.admission.admitted_at if self.admission is not None else None
 
     @property
     def state(self) -> object:
-        """What others wait for: a change of anything else frees and asks for nothing."""
-        return (self.holds_place, self.is_waiting, self.suspended, self.cached.generation, self.cached.labels)
+        """The part that decisions depend on; other changes neither free a slot nor request one."""
+        return (self.holds_slot, self.is_waiting, self.suspended, self.cached.generation, self.cached.labels)
 
 
-def seen_in(cached: Cached, kind: str = AGENT_RUN.name) -> Seen:
-    """Read from the object."""
+def indexed_run(cached: Cached, kind: str = AGENT_RUN.name) -> IndexedRun:
+    """The index entry of an object."""
     obj: JsonObject = cached.view
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     phase = status.get("phase")
     started = phase == AgentRunPhase.RUNNING or bool(status.get("startedAt"))
-    asked_to_stop = spec.get("cancel") is True or spec.get("desiredState") == "Cancelled"
-    return Seen(
+    cancelled = spec.get("cancel") is True or spec.get("desiredState") == "Cancelled"
+    return IndexedRun(
         cached=cached,
         kind=kind,
         agent=(spec.get("agentRef") or {}).get("name") or "",
         admission=recorded_from(status.get("admission")),
         is_over=phase in _OVER,
         has_started=started,
-        wants_to_stop=asked_to_stop or cached.is_being_deleted,
+        stop_requested=cancelled or cached.is_being_deleted,
         suspended=spec.get("suspend") is True,
         is_template=cached.annotations.get(TEMPLATE) == "true",
     )
@@ -89,42 +89,42 @@ def seen_in(cached: Cached, kind: str = AGENT_RUN.name) -> Seen:
 
 @dataclass(slots=True)
 class AgentRunIndex:
-    """All runs, by uid."""
+    """The runs that admission depends on, by uid."""
 
     references: ResolvedReferences
     window: timedelta
-    runs: dict[str, Seen] = field(default_factory=dict)
-    """Those that hold a place or wait for one."""
-    _admitted: dict[str, Seen] = field(default_factory=dict)
-    """Those that may count for rates."""
+    runs: dict[str, IndexedRun] = field(default_factory=dict)
+    """Those that hold a slot or wait for one."""
+    _admitted: dict[str, IndexedRun] = field(default_factory=dict)
+    """Those that may count for rate limits."""
     _repositories: dict[str, str | None] = field(default_factory=dict)
     _served_at: dict[str, datetime] = field(default_factory=dict)
-    _asked: dict[str, tuple[object, WaitingRun]] = field(default_factory=dict)
+    _requests: dict[str, tuple[object, WaitingRun]] = field(default_factory=dict)
 
-    def heard(self, change: Change, kind: str = AGENT_RUN.name) -> None:
-        """A run came, changed or went. A deleted one counts for no rate any more: the API does not know it."""
+    def update(self, change: Change, kind: str = AGENT_RUN.name) -> None:
+        """Apply a change. A deleted run no longer counts for rate limits, because the API no longer has it."""
         uid = change.subject.uid
         if change.new is None:
             self._forget(uid)
             self._admitted.pop(uid, None)
             return
-        seen = seen_in(change.new, kind)
-        if seen.holds_place or seen.is_waiting:
-            self.runs[uid] = seen
+        run = indexed_run(change.new, kind)
+        if run.holds_slot or run.is_waiting:
+            self.runs[uid] = run
         else:
             self._forget(uid)
-        if at := seen.admitted_at:
-            namespace = seen.cached.namespace
-            self._admitted[uid] = seen
+        if at := run.admitted_at:
+            namespace = run.cached.namespace
+            self._admitted[uid] = run
             self._served_at[namespace] = max(at, self._served_at.get(namespace, at))
 
     def _forget(self, uid: str) -> None:
         self.runs.pop(uid, None)
-        self._asked.pop(uid, None)
+        self._requests.pop(uid, None)
 
     def observation(self, now: datetime) -> Observation:
-        """All at this moment."""
-        live = [run for run in self.runs.values() if run.holds_place]
+        """Everything that a decision at this time depends on."""
+        live = [run for run in self.runs.values() if run.holds_slot]
         return Observation(
             live=[LiveRun(namespace=item.cached.namespace, agent=item.agent) for item in live],
             admitted=self._within_window(now),
@@ -134,50 +134,50 @@ class AgentRunIndex:
         )
 
     def _within_window(self, now: datetime) -> list[Admitted]:
-        """The others are dropped: they never count again."""
+        """The admissions within the window of the rate limits; older ones are dropped for good."""
         recent = {
-            uid: (seen, at)
-            for uid, seen in self._admitted.items()
-            if (at := seen.admitted_at) and at > now - self.window
+            uid: (run, at)
+            for uid, run in self._admitted.items()
+            if (at := run.admitted_at) and at > now - self.window
         }
-        self._admitted = {uid: seen for uid, (seen, _) in recent.items()}
+        self._admitted = {uid: run for uid, (run, _) in recent.items()}
         self._repositories = {
-            uid: self._repositories[uid] if uid in self._repositories else self._ask(seen).repository
-            for uid, seen in self._admitted.items()
+            uid: self._repositories[uid] if uid in self._repositories else self._request(run).repository
+            for uid, run in self._admitted.items()
         }
         return [
-            Admitted(namespace=seen.cached.namespace, repository=self._repositories[uid], at=at)
-            for uid, (seen, at) in recent.items()
+            Admitted(namespace=run.cached.namespace, repository=self._repositories[uid], at=at)
+            for uid, (run, at) in recent.items()
         ]
 
     def namespaces_of(self, uids: Iterable[str]) -> set[str]:
-        """Where these runs are."""
+        """The namespaces of these runs."""
         return {self.runs[uid].cached.namespace for uid in uids if uid in self.runs}
 
-    def _waiting(self, seen: Seen) -> WaitingRun:
-        """Read anew only when the run, or anything that runs name, has changed."""
-        cached = seen.cached
+    def _waiting(self, indexed: IndexedRun) -> WaitingRun:
+        """Memoized until the run, or anything that runs reference, changes."""
+        cached = indexed.cached
         version = (cached.generation, tuple(cached.labels), self.references.version)
-        known = self._asked.get(cached.uid)
+        known = self._requests.get(cached.uid)
         if known is None or known[0] != version:
             run = WaitingRun(
                 uid=cached.uid,
                 namespace=cached.namespace,
                 name=cached.name,
-                created_at=_moment(cached.creation_timestamp),
-                ask=self._ask(seen),
-                suspended=seen.suspended,
+                created_at=_created_at(cached.creation_timestamp),
+                request=self._request(indexed),
+                suspended=indexed.suspended,
             )
             known = (version, run)
-            self._asked[cached.uid] = known
+            self._requests[cached.uid] = known
         return known[1]
 
-    def _ask(self, seen: Seen) -> RunRequest:
-        if seen.kind == TOOL_RUN.name:
-            return self.references.ask_of_tool_run(seen.cached)
-        return self.references.ask(seen.cached)
+    def _request(self, run: IndexedRun) -> RunRequest:
+        if run.kind == TOOL_RUN.name:
+            return self.references.tool_run_request(run.cached)
+        return self.references.request(run.cached)
 
 
-def _moment(timestamp: str) -> datetime:
-    """A run without a time of creation is no run that a server made: it is served last."""
+def _created_at(timestamp: str) -> datetime:
+    """A run without a creation time, which no server writes, is last in the queue."""
     return parse_rfc3339(timestamp) if timestamp else datetime.max.replace(tzinfo=UTC)

@@ -1,9 +1,9 @@
-"""The one pass of admission: look at all runs, decide, write what changed.
+"""Decides about all runs in one pass and writes the decisions that changed.
 
-Only one process makes it at a time, by its authority over the one key. The first decision after authority was gained,
-and after a write of which nobody knows whether it took effect, reads the runs from the API itself: the cache may be
-behind what another process, or this one, has admitted. A cache that is behind otherwise does no harm: a run that has
-ended still counts, one that was just made waits. A denial is for good, so what it rests on is read anew before.
+Authority over the single key ensures that one process decides at a time. Before the first decision after it gained
+authority, and after a write whose result is unknown, the runs are read from the API: the cache may lack what another
+process, or this one, has admitted. Otherwise a stale cache does no harm: a run that has ended still counts, a new one
+waits. A denial is final, so everything that it depends on is read again first.
 """
 
 import asyncio
@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from jangar.controllers.admission.agent_run_index import AgentRunIndex, Seen
+from jangar.controllers.admission.agent_run_index import AgentRunIndex, IndexedRun
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.policies.admit import admit
 from jangar.domain.policies.policy import AdmissionPolicy
-from jangar.domain.policies.recording import Recorded, record, recorded_to
-from jangar.domain.policies.verdicts import Allow, Deny, Hold, Verdict
+from jangar.domain.policies.verdicts import Allow, Deny, Hold, Recorded, Verdict, record, recorded_to
 from jangar.domain.times import rfc3339, whole_millisecond
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
@@ -28,20 +27,20 @@ from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 log = logging.getLogger(__name__)
 
 KEY: Final = Key("", "agentrun-admission")
-"""The one that all runs are decided under."""
-WRITTEN: Final = frozenset({"admission", "updatedAt"})
-SAFETY: Final = timedelta(seconds=60)
-"""So often a queue is looked at though nothing happened."""
-HOLDS_A_PASS: Final = 100
-"""So many places are told in one pass; then others may be admitted first."""
-AT_ONCE: Final = 8
+"""The single key for all runs."""
+WRITTEN_FIELDS: Final = frozenset({"admission", "updatedAt"})
+RESYNC_INTERVAL: Final = timedelta(seconds=60)
+"""How often the queue is decided again without a change."""
+MAX_HOLDS_PER_PASS: Final = 100
+"""Queue positions written in one pass; runs that may start need not wait for the rest."""
+MAX_CONCURRENT_WRITES: Final = 8
 
-_Change: TypeAlias = tuple[Seen, Recorded]
-"""The very version that was decided about, and what is to be written there."""
+_StatusChange: TypeAlias = tuple[IndexedRun, Recorded]
+"""The version of a run that was decided about, and its new admission."""
 
 
 class AdmissionReconciler:
-    """Decides about every AgentRun of the namespaces, and about every ToolRun where limits count them."""
+    """Decides about every AgentRun of the namespaces, and about every ToolRun if the limits count them."""
 
     def __init__(
         self,
@@ -62,118 +61,99 @@ class AdmissionReconciler:
         self._policy = policy
         self._namespaces = namespaces
         self._now = now
-        self._doubts = 1
-        self._dispelled = 0
-        """The doubts that were there when the runs were last read from the API."""
+        self._epoch = 1
+        """Grows whenever the caches may have become stale."""
+        self._synced_epoch = 0
+        """The epoch in which the runs were last read from the API."""
 
-    def distrust(self) -> None:
-        """Others may have decided meanwhile: read the runs anew before the next decision."""
-        self._doubts += 1
+    def invalidate_caches(self) -> None:
+        """Read the runs again before the next decision: another process may have decided."""
+        self._epoch += 1
 
     async def __call__(self, key: Key) -> Result:
         if key != KEY:
             return DONE
-        while self._dispelled != self._doubts:
-            doubts = self._doubts
+        while self._synced_epoch != self._epoch:
+            epoch = self._epoch
             for informer in self._runs.values():
-                await self._read(informer, self._namespaces.names)
-            self._dispelled = doubts
+                await self._refresh(informer, self._namespaces.names)
+            self._synced_epoch = epoch
         now = self._now()
         verdicts = self._decide(now)
         denied = [uid for uid, verdict in verdicts.items() if isinstance(verdict, Deny)]
         if denied:
-            await self._look_closer(denied)
+            await self._refresh_references(denied)
             verdicts = self._decide(now)
-        self.distrust()
-        doubts = self._doubts
-        left = await self._write(verdicts, now)
-        self._dispelled = doubts
-        return RequeueAfter(0.0) if left else _again(verdicts.values(), now)
+        self.invalidate_caches()
+        epoch = self._epoch
+        has_more = await self._write(verdicts, now)
+        self._synced_epoch = epoch
+        return RequeueAfter(0.0) if has_more else _requeue(verdicts.values(), now)
 
-    async def _look_closer(self, denied: Iterable[str]) -> None:
+    async def _refresh_references(self, denied: Iterable[str]) -> None:
         references = self._index.references
-        places = sorted(self._index.namespaces_of(denied))
-        for informer in references.decisive:
-            await self._read(informer, places)
-        references.doubt()
+        namespaces = sorted(self._index.namespaces_of(denied))
+        for informer in references.informers_of_denials:
+            await self._refresh(informer, namespaces)
+        references.invalidate()
 
     def _decide(self, now: datetime) -> dict[str, Verdict]:
         return admit(self._index.observation(now), self._policy, now)
 
-    async def _read(self, informer: Informer, places: Iterable[str] | None) -> None:
-        """What the API itself says goes into the cache, where it is newer. What is gone there the watch will tell."""
-        for place in [None] if places is None else places:
-            for obj in await self._client.list(informer.resource, place):
+    async def _refresh(self, informer: Informer, namespaces: Iterable[str] | None) -> None:
+        """List into the cache, where newer versions win. The watch reports deleted objects."""
+        for namespace in [None] if namespaces is None else namespaces:
+            for obj in await self._client.list(informer.resource, namespace):
                 informer.cache.record_write(obj)
 
     async def _write(self, verdicts: Mapping[str, Verdict], now: datetime) -> bool:
-        """Whether something was left for another pass. Those that may start are told first."""
-        changes: dict[int, list[_Change]] = {order: [] for order in range(_LAST + 1)}
+        """Write what changed, runs that may start first; whether some positions are left for another pass."""
+        decided: dict[type[Verdict], list[_StatusChange]] = {Allow: [], Deny: [], Hold: []}
         for uid, verdict in verdicts.items():
-            seen = self._index.runs[uid]
-            new = record(seen.admission, verdict, now)
-            if new != seen.admission:
-                changes[_order(verdict)].append((seen, new))
-        holds = changes.pop(_LAST)
-        certain = [change for item in changes.values() for change in item]
-        await self._write_all([*certain, *holds[:HOLDS_A_PASS]], now)
-        return len(holds) > HOLDS_A_PASS
+            run = self._index.runs[uid]
+            new = record(run.admission, verdict, now)
+            if new != run.admission:
+                decided[type(verdict)].append((run, new))
+        holds = decided[Hold]
+        await self._write_all([*decided[Allow], *decided[Deny], *holds[:MAX_HOLDS_PER_PASS]], now)
+        return len(holds) > MAX_HOLDS_PER_PASS
 
-    async def _write_all(self, changes: list[_Change], now: datetime) -> None:
-        """All are tried whatever becomes of one; then the worst that happened is raised."""
-        doubts = self._doubts
+    async def _write_all(self, changes: list[_StatusChange], now: datetime) -> None:
+        """Try all writes, then raise the worst failure."""
+        epoch = self._epoch
         failures: list[ApiError] = []
-        turns = asyncio.Semaphore(AT_ONCE)
+        slots = asyncio.Semaphore(MAX_CONCURRENT_WRITES)
 
-        async def write(seen: Seen, new: Recorded) -> None:
-            async with turns:
+        async def write(run: IndexedRun, new: Recorded) -> None:
+            async with slots:
                 try:
-                    await self._write_one(seen, new, now)
+                    await self._write_one(run, new, now)
                 except NotFound:
                     pass
                 except ApiError as error:
                     failures.append(error)
 
         async with asyncio.TaskGroup() as group:
-            for seen, new in changes:
-                group.create_task(write(seen, new))
+            for run, new in changes:
+                group.create_task(write(run, new))
         if failures:
-            # Conflicts alone leave nothing uncertain: those writes were refused.
+            # Conflicts alone leave nothing uncertain: those writes were rejected.
             if not any(may_have_taken_effect(failure) for failure in failures):
-                self._dispelled = doubts
+                self._synced_epoch = epoch
             raise next((failure for failure in failures if not isinstance(failure, Conflict)), failures[0])
 
-    async def _write_one(self, seen: Seen, new: Recorded, now: datetime) -> None:
+    async def _write_one(self, run: IndexedRun, new: Recorded, now: datetime) -> None:
+        cached = run.cached
         document = {"admission": recorded_to(new), "updatedAt": rfc3339(whole_millisecond(now))}
-        cached = seen.cached
-        await self._writer.write(self._runs[seen.kind], cached, document, known=WRITTEN)
-        log.info(
-            "admission decided",
-            extra={
-                "kind": seen.kind,
-                "run": str(Key(cached.namespace, cached.name)),
-                "phase": str(new.phase),
-            },
-        )
+        await self._writer.write(self._runs[run.kind], cached, document, known=WRITTEN_FIELDS)
+        fields = {"kind": run.kind, "run": str(Key(cached.namespace, cached.name)), "phase": str(new.phase)}
+        log.info("admission decided", extra=fields)
 
 
-_LAST = 2
-
-
-def _order(verdict: Verdict) -> int:
-    match verdict:
-        case Allow():
-            return 0
-        case Deny():
-            return 1
-        case Hold():
-            return _LAST
-
-
-def _again(verdicts: Iterable[Verdict], now: datetime) -> Result:
+def _requeue(verdicts: Iterable[Verdict], now: datetime) -> Result:
     holds = [verdict for verdict in verdicts if isinstance(verdict, Hold)]
     if not holds:
         return DONE
     times = [hold.look_again_at for hold in holds if hold.look_again_at is not None]
-    wait = min([*times, now + SAFETY]) - now
+    wait = min([*times, now + RESYNC_INTERVAL]) - now
     return RequeueAfter(max(wait.total_seconds(), 0.001))

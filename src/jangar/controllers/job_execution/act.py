@@ -1,4 +1,4 @@
-"""From an action to the call that does it. Every call is safe to repeat: what is done already is success."""
+"""Executes the actions of a plan. Every call is idempotent: if its effect is already there, it succeeds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,23 +21,21 @@ from jangar.domain.job_execution.actions import (
     AddChildFinalizer,
     CreateJob,
     DeleteChild,
-    EndDuplicate,
-    RemoveChildFinalizer,
-    StoreLogs,
-    WorkAction,
-)
-from jangar.domain.job_execution.command import Command
-from jangar.domain.job_execution.finalizers import (
-    CLEANUP_FINALIZER,
-    OUTCOME_FINALIZER,
     DeleteJob,
     DeletePod,
+    DeletePods,
+    EndDuplicate,
     ReleaseJob,
     ReleasePod,
+    RemoveChildFinalizer,
     SetTtl,
+    StoreLogs,
+    SuspendJob,
+    WorkAction,
 )
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER, OUTCOME_FINALIZER
+from jangar.domain.job_execution.command import Command
 from jangar.domain.job_execution.observation import WorkRefused
-from jangar.domain.job_execution.stopping import DeletePods, SuspendJob
 from jangar.runtimes.kubernetes_job.manifest import (
     MAX_RUN,
     Placement,
@@ -57,8 +55,8 @@ JobAction = SuspendJob | SetTtl | ReleaseJob | DeleteJob
 PodAction = EndDuplicate | StoreLogs | DeletePods | ReleasePod | DeletePod
 ChildAction = AddChildFinalizer | RemoveChildFinalizer | DeleteChild
 
-# A Job that counts the end of a second pod as its own failure ends the first one, too.
-_DISOWNED: Final = {
+# Otherwise the Job counts the end of the duplicate as its own failure and ends the first pod too.
+_WITHOUT_OWNER: Final = {
     "metadata": {
         "ownerReferences": None,
         "labels": {"batch.kubernetes.io/controller-uid": None, "controller-uid": None},
@@ -68,7 +66,7 @@ _DISOWNED: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionDependencies:
-    """What actions are done with."""
+    """What executing actions needs."""
 
     client: Client
     writes: ObjectWrites
@@ -89,42 +87,42 @@ class ActionDependencies:
 class ChildContext:
     """The child that actions are for."""
 
-    seen: Cached
+    child: Cached
     reference: ObjectReference
     command: Command | None
     container: str
-    """The container whose log counts."""
+    """The container whose log is stored."""
     timeout: timedelta | None
 
 
 async def act(
-    deps: ActionDependencies, subject: ChildContext, actions: Sequence[WorkAction]
+    deps: ActionDependencies, context: ChildContext, actions: Sequence[WorkAction]
 ) -> WorkRefused | None:
-    """Do them in order; a Job that the API server refuses for good is the one failure that is an answer."""
+    """Execute the actions in order; returns a refusal if the API server rejects the Job for good."""
     for action in actions:
         match action:
             case CreateJob():
-                return await _create(deps, subject, action)
+                return await _create(deps, context, action)
             case SuspendJob() | SetTtl() | ReleaseJob() | DeleteJob():
-                await _on_job(deps, subject, action, actions)
+                await _on_job(deps, context, action, actions)
             case EndDuplicate() | StoreLogs() | DeletePods() | ReleasePod() | DeletePod():
-                await _on_pods(deps, subject, action)
+                await _on_pods(deps, context, action)
             case AddChildFinalizer() | RemoveChildFinalizer() | DeleteChild():
-                await _on_child(deps, subject, action)
+                await _on_child(deps, context, action)
             case _:
                 assert_never(action)
     return None
 
 
 async def _on_job(
-    deps: ActionDependencies, subject: ChildContext, action: JobAction, actions: Sequence[WorkAction]
+    deps: ActionDependencies, context: ChildContext, action: JobAction, actions: Sequence[WorkAction]
 ) -> None:
-    namespace = subject.seen.namespace
+    namespace = context.child.namespace
     match action:
         case SuspendJob(name=name, uid=uid):
             await deps.writes.merge(deps.jobs, name, namespace, uid, {"spec": {"suspend": True}})
         case SetTtl(name=name, uid=uid, seconds=seconds):
-            # With the finalizer in one write: no moment in which the Job is free and would never go.
+            # One write with the finalizer: a Job without finalizer and TTL would never be deleted.
             released = [item.patch for item in actions if isinstance(item, ReleaseJob) and item.uid == uid]
             ttl = {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": seconds}
             patch = [ttl, *(operation for item in released for operation in item)]
@@ -138,82 +136,82 @@ async def _on_job(
             assert_never(action)
 
 
-async def _on_pods(deps: ActionDependencies, subject: ChildContext, action: PodAction) -> None:
-    seen = subject.seen
+async def _on_pods(deps: ActionDependencies, context: ChildContext, action: PodAction) -> None:
+    child = context.child
     match action:
         case EndDuplicate(name=name, uid=uid):
             message = (
-                f"pod {name} is a second one of the same Job: it is ended, the first one's outcome counts"
+                f"pod {name} duplicates another pod of its Job and is deleted; the first pod's outcome counts"
             )
-            _warn(deps, subject, Reason.DUPLICATE_EXECUTION, message)
-            await deps.writes.merge(deps.pods, name, seen.namespace, uid, _DISOWNED)
-            if (pod := deps.pods.cache.get(seen.namespace, name)) is not None and pod.uid == uid:
+            _warn(deps, context, Reason.DUPLICATE_EXECUTION, message)
+            await deps.writes.merge(deps.pods, name, child.namespace, uid, _WITHOUT_OWNER)
+            if (pod := deps.pods.cache.get(child.namespace, name)) is not None and pod.uid == uid:
                 await deps.writes.let_go(deps.pods, pod, OUTCOME_FINALIZER)
-            await deps.writes.delete(deps.pods, name, seen.namespace, uid)
+            await deps.writes.delete(deps.pods, name, child.namespace, uid)
         case StoreLogs(pod=name, job=job, title=title):
             if deps.logs is not None:
                 await deps.logs.keep(
-                    namespace=seen.namespace,
-                    uid=seen.uid,
+                    namespace=child.namespace,
+                    uid=child.uid,
                     pod=name,
-                    container=subject.container,
+                    container=context.container,
                     job=job,
                     title=title,
                 )
         case DeletePods(uids=uids):
-            for pod in deps.pods.cache.by(CHILD_UID, seen.uid):
+            for pod in deps.pods.cache.by(CHILD_UID, child.uid):
                 if pod.uid in uids:
-                    await deps.writes.delete(deps.pods, pod.name, seen.namespace, pod.uid)
+                    await deps.writes.delete(deps.pods, pod.name, child.namespace, pod.uid)
         case ReleasePod(name=name, uid=uid, patch=operations):
-            await deps.writes.patch(deps.pods, name, seen.namespace, uid, operations)
+            await deps.writes.patch(deps.pods, name, child.namespace, uid, operations)
         case DeletePod(name=name, uid=uid):
-            await deps.writes.delete(deps.pods, name, seen.namespace, uid)
+            await deps.writes.delete(deps.pods, name, child.namespace, uid)
         case _:
             assert_never(action)
 
 
-async def _on_child(deps: ActionDependencies, subject: ChildContext, action: ChildAction) -> None:
-    seen = subject.seen
+async def _on_child(deps: ActionDependencies, context: ChildContext, action: ChildAction) -> None:
+    child = context.child
     match action:
         case AddChildFinalizer():
-            await deps.writes.hold(deps.children, seen, CLEANUP_FINALIZER)
+            await deps.writes.hold(deps.children, child, CLEANUP_FINALIZER)
         case RemoveChildFinalizer(left=left):
             if left:
                 message = f"deleted while work may still run: {', '.join(left)}"
-                _warn(deps, subject, Reason.CANCEL_TIMED_OUT, message)
-            await deps.writes.let_go(deps.children, seen, CLEANUP_FINALIZER)
+                _warn(deps, context, Reason.CANCEL_TIMED_OUT, message)
+            await deps.writes.let_go(deps.children, child, CLEANUP_FINALIZER)
         case DeleteChild():
-            await deps.writes.delete(deps.children, seen.name, seen.namespace, seen.uid)
+            await deps.writes.delete(deps.children, child.name, child.namespace, child.uid)
         case _:
             assert_never(action)
 
 
-def _warn(deps: ActionDependencies, subject: ChildContext, reason: Reason, message: str) -> None:
-    deps.recorder.record(subject.reference, type="Warning", reason=reason, message=message)
+def _warn(deps: ActionDependencies, context: ChildContext, reason: Reason, message: str) -> None:
+    deps.recorder.record(context.reference, type="Warning", reason=reason, message=message)
 
 
-async def _create(deps: ActionDependencies, subject: ChildContext, action: CreateJob) -> WorkRefused | None:
-    """Created, or ours already: the name is a function of the child's uid and the attempt."""
-    if subject.command is None:
+async def _create(deps: ActionDependencies, context: ChildContext, action: CreateJob) -> WorkRefused | None:
+    """Create the Job, or find that it is ours: its name follows from the child's uid and the attempt."""
+    if context.command is None:
         return None
-    seen = subject.seen
-    placement = _placement(deps, subject, action)
-    if (refused := await _bring_files(deps, subject.command, placement, seen.uid)) is not None:
+    child = context.child
+    placement = _placement(deps, context, action)
+    if (refused := await _create_files(deps, context.command, placement, child.uid)) is not None:
         return refused
-    if subject.command.app_token is not None:
+    if context.command.app_token is not None:
         try:
-            made = await deps.tokens.make(subject.command.app_token, placement.namespace)
-            secret = token_manifest(made, placement)
+            token = await deps.tokens.create(context.command.app_token, placement.namespace)
+            secret = token_manifest(token, placement)
             await deps.client.create(SECRETS, secret)
         except (SignInRefused, Invalid, BadRequest) as error:
             return WorkRefused(message=str(error))
         placement = replace(placement, token_secret=secret["metadata"]["name"])
-    manifest = job_manifest(subject.command, placement)
+    manifest = job_manifest(context.command, placement)
     try:
         job = await deps.client.create(JOBS, manifest)
     except AlreadyExists:
-        job = await deps.client.get(JOBS, action.name, seen.namespace)
-        if not is_controlled_by(job, seen.uid):
+        job = await deps.client.get(JOBS, action.name, child.namespace)
+        if not is_controlled_by(job, child.uid):
             return WorkRefused(message=f"a Job {action.name} that belongs to something else is in the way")
     except (Invalid, BadRequest) as error:
         return WorkRefused(message=error.message)
@@ -221,10 +219,10 @@ async def _create(deps: ActionDependencies, subject: ChildContext, action: Creat
     return None
 
 
-async def _bring_files(
+async def _create_files(
     deps: ActionDependencies, command: Command, placement: Placement, uid: str
 ) -> WorkRefused | None:
-    """Before the Job that mounts them. Their name is a function of their content: one that is there is this one."""
+    """Create the ConfigMaps that the Job mounts. Names follow from content, so an existing one is the same."""
     for manifest in (claim_manifest(command, placement), files_manifest(command, placement)):
         if manifest is None:
             continue
@@ -232,32 +230,32 @@ async def _bring_files(
             await deps.client.create(CONFIG_MAPS, manifest)
         except AlreadyExists:
             name = manifest["metadata"]["name"]
-            found = await deps.client.get(CONFIG_MAPS, name, placement.namespace)
-            if not is_controlled_by(found, uid) or found.get("data") != manifest["data"]:
-                return WorkRefused(message=_in_the_way(found))
+            existing = await deps.client.get(CONFIG_MAPS, name, placement.namespace)
+            if not is_controlled_by(existing, uid) or existing.get("data") != manifest["data"]:
+                return WorkRefused(message=_name_conflict(existing))
         except (Invalid, BadRequest) as error:
             return WorkRefused(message=error.message)
     return None
 
 
-def _in_the_way(found: Mapping[str, Any]) -> str:
-    owner = (found.get("data") or {}).get("owner")
+def _name_conflict(existing: Mapping[str, Any]) -> str:
+    owner = (existing.get("data") or {}).get("owner")
     if owner:
         return f"{owner} has the same idempotencyKey and came first"
-    return f"a ConfigMap {found['metadata']['name']} that belongs to something else is in the way"
+    return f"a ConfigMap {existing['metadata']['name']} that belongs to something else is in the way"
 
 
-def _placement(deps: ActionDependencies, subject: ChildContext, action: CreateJob) -> Placement:
-    seen = subject.seen
-    handed_on = {name: value for name, value in seen.labels.items() if name in (RUN_UID, STEP)}
-    bound = subject.timeout + deps.stop_bound if subject.timeout else MAX_RUN
+def _placement(deps: ActionDependencies, context: ChildContext, action: CreateJob) -> Placement:
+    child = context.child
+    inherited = {name: value for name, value in child.labels.items() if name in (RUN_UID, STEP)}
+    deadline = context.timeout + deps.stop_bound if context.timeout else MAX_RUN
     return Placement(
         name=action.name,
-        namespace=seen.namespace,
-        owner=owner_reference(deps.children.resource, seen),
-        labels={**MANAGED_BY, **handed_on, CHILD_UID: seen.uid},
-        container=subject.container,
-        deadline=bound,
+        namespace=child.namespace,
+        owner=owner_reference(deps.children.resource, child),
+        labels={**MANAGED_BY, **inherited, CHILD_UID: child.uid},
+        container=context.container,
+        deadline=deadline,
         service_account=deps.service_account,
         security_context=deps.security_context,
         max_grace=deps.max_grace,

@@ -1,6 +1,6 @@
-"""Tokens of GitHub Apps: the app signs in with its private key, and gets one for its installation. Keeps none.
+"""Installation tokens of GitHub Apps: signs in with the app's private key and stores nothing.
 
-The key is read when it is needed and never leaves this module; what an API says is told by its status alone.
+The key is read when needed and never leaves this module; errors include only the status of a response, not its body.
 """
 
 import asyncio
@@ -19,43 +19,43 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from jangar.domain.job_execution.command import AppToken
-from jangar.domain.policies.pod_policy_checks import is_allowed_host
 from jangar.domain.policies.policy import PROVIDER_HOSTS
+from jangar.domain.policies.policy_checks import is_allowed_host
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import SECRETS
 from kubekit.client.errors import NotFound
 
-SECONDS: Final = 10.0
-MAX_LENGTH: Final = 64 * 1024
+REQUEST_TIMEOUT_SECONDS: Final = 10.0
+MAX_RESPONSE_BYTES: Final = 64 * 1024
 CLOCK_DRIFT: Final = timedelta(seconds=60)
-LIFE: Final = timedelta(minutes=9)
-"""Of the sign-in itself; GitHub takes none of more than ten."""
+SIGN_IN_LIFETIME: Final = timedelta(minutes=9)
+"""GitHub rejects sign-ins that are valid for more than ten minutes."""
 _CREATED: Final = 201
-_TOO_MANY: Final = 429
+_TOO_MANY_REQUESTS: Final = 429
 _SERVER_FAILURES: Final = 500
 
 
 class SignInRefused(Exception):
-    """Trying again would not help; says what to look at."""
+    """A retry would not help; the message says what to check."""
 
 
 class SignInUnavailable(Exception):
-    """The host cannot be asked now."""
+    """The host does not respond now."""
 
 
 class AppTokens:
-    """Makes tokens."""
+    """Creates tokens."""
 
     def __init__(
         self, client: Client, now: Callable[[], datetime], *, hosts: tuple[str, ...] = PROVIDER_HOSTS
     ) -> None:
-        """`hosts` are those that a sign-in may be sent to."""
+        """`hosts` are the hosts to which sign-ins may be sent."""
         self._client = client
         self._now = now
         self._hosts = hosts
 
-    async def make(self, token: AppToken, namespace: str) -> str:
-        """A new one. Raises SignInRefused, SignInUnavailable, ApiError."""
+    async def create(self, token: AppToken, namespace: str) -> str:
+        """A new token. Raises SignInRefused, SignInUnavailable, ApiError."""
         if not is_allowed_host(token.url, self._hosts):
             raise SignInRefused(
                 f"{token.url} is not on a host that the operator allows: the app did not sign in there; "
@@ -64,11 +64,11 @@ class AppTokens:
         key = await self._key(token, namespace)
         headers = {
             "Accept": "application/vnd.github+json",
-            "Authorization": f"Bearer {signed(key, token.app_id, self._now())}",
+            "Authorization": f"Bearer {sign_in(key, token.app_id, self._now())}",
             "X-GitHub-Api-Version": "2022-11-28",
             "User-Agent": "jangar",
         }
-        limit = aiohttp.ClientTimeout(total=SECONDS)
+        limit = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_SECONDS)
         try:
             async with (
                 aiohttp.ClientSession(timeout=limit, trust_env=True) as session,
@@ -76,7 +76,7 @@ class AppTokens:
                     token.url, json=dict(token.body), headers=headers, allow_redirects=False
                 ) as answer,
             ):
-                content = await answer.content.read(MAX_LENGTH)
+                content = await answer.content.read(MAX_RESPONSE_BYTES)
                 return _token(answer.status, content, token.url)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise SignInUnavailable(f"{token.url} cannot be reached: {type(error).__name__}") from error
@@ -93,7 +93,7 @@ class AppTokens:
         try:
             return await asyncio.to_thread(_private_key, base64.b64decode(encoded))
         except (ValueError, TypeError, binascii.Error, UnsupportedAlgorithm) as error:
-            # Not the error's own words: they may quote what they could not read.
+            # Without the text of the error, which may quote the key.
             raise SignInRefused(f"{where}: is no RSA private key in PEM form") from error
 
 
@@ -104,15 +104,19 @@ def _private_key(pem: bytes) -> RSAPrivateKey:
     return key
 
 
-def signed(key: RSAPrivateKey, app_id: str, now: datetime) -> str:
-    """The sign-in of an app: a JSON Web Token (RFC 7519) with RS256."""
+def sign_in(key: RSAPrivateKey, app_id: str, now: datetime) -> str:
+    """The sign-in of an app as a JSON Web Token (RFC 7519) with RS256."""
     claims = {
         "iat": int((now - CLOCK_DRIFT).timestamp()),
-        "exp": int((now + LIFE).timestamp()),
+        "exp": int((now + SIGN_IN_LIFETIME).timestamp()),
         "iss": app_id,
     }
-    said = b".".join(_base64(orjson.dumps(item)) for item in ({"alg": "RS256", "typ": "JWT"}, claims))
-    return (said + b"." + _base64(key.sign(said, padding.PKCS1v15(), hashes.SHA256()))).decode()
+    signing_input = b".".join(
+        _base64(orjson.dumps(item)) for item in ({"alg": "RS256", "typ": "JWT"}, claims)
+    )
+    return (
+        signing_input + b"." + _base64(key.sign(signing_input, padding.PKCS1v15(), hashes.SHA256()))
+    ).decode()
 
 
 def _base64(data: bytes) -> bytes:
@@ -120,17 +124,17 @@ def _base64(data: bytes) -> bytes:
 
 
 def _token(status: int, content: bytes, url: str) -> str:
-    if status >= _SERVER_FAILURES or status == _TOO_MANY:
+    if status >= _SERVER_FAILURES or status == _TOO_MANY_REQUESTS:
         raise SignInUnavailable(f"{url} answers {status}")
     if status != _CREATED:
         raise SignInRefused(
             f"{url} answers {status}: check appId, installationId, the private key, and what the app may do"
         )
     try:
-        read: Any = orjson.loads(content)
-        found = read["token"]
+        response: Any = orjson.loads(content)
+        token = response["token"]
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise SignInRefused(f"{url} answers without a token: check apiBaseUrl") from error
-    if not isinstance(found, str) or not found:
+    if not isinstance(token, str) or not token:
         raise SignInRefused(f"{url} answers without a token: check apiBaseUrl")
-    return found
+    return token

@@ -11,6 +11,7 @@ from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.reasons import Reason
 from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.job_execution.act import ActionDependencies, ChildContext, act
+from jangar.controllers.job_execution.job_request import JobRequestReader
 from jangar.controllers.job_execution.observe import (
     Caches,
     ChildSnapshot,
@@ -20,7 +21,6 @@ from jangar.controllers.job_execution.observe import (
     owner_run,
     owner_state,
 )
-from jangar.controllers.job_execution.order import OrderReader
 from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.step_pages import read_steps
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, is_controlled_by, reference_to
@@ -35,14 +35,13 @@ from jangar.domain.job_execution.actions import (
     ReadOwner,
     ReadWork,
 )
-from jangar.domain.job_execution.document import WORK_FIELDS, work_document
-from jangar.domain.job_execution.facts import JobFacts, PodFacts
+from jangar.domain.job_execution.facts import JobFacts, PodFacts, job_facts, pod_facts
 from jangar.domain.job_execution.observation import Owner, WorkLimits
 from jangar.domain.job_execution.plan import plan_work
 from jangar.domain.job_execution.plan_context import WorkPlan
 from jangar.domain.job_execution.presence import ConfirmedAbsent
-from jangar.domain.job_execution.reading import job_facts, pod_facts
 from jangar.domain.job_execution.record import WorkRecord
+from jangar.domain.job_execution.status_document import WORK_FIELDS, work_document
 from kubekit.cache.object_cache import Cached
 from kubekit.client.builtin import EVENTS, JOBS, PODS
 from kubekit.client.errors import BadRequest, Expired, Forbidden, NotFound
@@ -53,182 +52,181 @@ from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 log = logging.getLogger(__name__)
 
 MAX_ROUNDS = 8
-"""Uncached reads that one pass may ask for before it starts over."""
+"""Plans that one pass makes, each with more uncached reads, before it starts over."""
 HISTORY_SECONDS = 1.0
-"""How long a server is listened to that tells what it remembers: it tells at once, and then what is new."""
+"""Time limit for reading the watch history: a server sends the events that it has at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkReconciler:
-    """Brings children of one kind forward."""
+class JobReconciler:
+    """Reconciles the children of one kind."""
 
     caches: Caches
-    order: OrderReader
-    """What a child of the kind wants done."""
-    hands: ActionDependencies
+    requests: JobRequestReader
+    dependencies: ActionDependencies
     writer: StatusWriter
     owners: Mapping[str, Resource]
-    """Where the runs are that children belong to, by kind."""
+    """The resources of runs that own children, by kind."""
     limits: WorkLimits
     now: Callable[[], datetime]
     observers: Observers = NO_OBSERVERS
     history: HistoryKeeper | None = None
 
     async def __call__(self, key: Key) -> Result:
-        seen = self.caches.children.get(key.namespace, key.name)
-        if seen is None:
+        child = self.caches.children.get(key.namespace, key.name)
+        if child is None:
             return DONE
         live = LiveReads()
         for _ in range(MAX_ROUNDS):
-            order = await evaluated(partial(self.order, seen), size=self.order.size(seen))
-            logs_kept = self._logs_kept(seen)
-            sight = observe(self.caches, seen, order, live, self.limits, logs_kept=logs_kept)
-            if self._history_pending(seen):
-                sight = replace(sight, observation=replace(sight.observation, history_pending=True))
-            plan = plan_work(sight.observation, self.now())
+            request = await evaluated(partial(self.requests, child), size=self.requests.size(child))
+            logs_kept = self._logs_kept(child)
+            snapshot = observe(self.caches, child, request, live, self.limits, logs_kept=logs_kept)
+            if self._history_pending(child):
+                snapshot = replace(snapshot, observation=replace(snapshot.observation, history_pending=True))
+            plan = plan_work(snapshot.observation, self.now())
             if plan.reads:
-                await self._read(plan.reads, seen, live)
+                await self._read(plan.reads, child, live)
                 continue
-            before, seen = seen, await self._record(seen, sight, plan)
-            live.refused = await act(self.hands, self._subject(seen, sight, plan), plan.actions)
+            before, child = child, await self._record(child, snapshot, plan)
+            live.refused = await act(self.dependencies, self._context(child, snapshot, plan), plan.actions)
             if DeleteChild() in plan.actions:
-                self.observers.expired(self.hands.children.resource.kind)
-            if live.refused is None and (plan.actions or seen is before):
-                return self._look_again(plan)
+                self.observers.expired(self.dependencies.children.resource.kind)
+            if live.refused is None and (plan.actions or child is before):
+                return self._requeue(plan)
         return RequeueAfter(after=1.0)
 
-    def _history_pending(self, seen: Cached) -> bool:
-        """Nobody asks about one that stays until its run goes."""
-        if self.history is None or (owner_run(seen) and not seen.is_being_deleted):
+    def _history_pending(self, child: Cached) -> bool:
+        """Whether history must be stored first; irrelevant for a child that is deleted with its run."""
+        if self.history is None or (owner_run(child) and not child.is_being_deleted):
             return False
-        return self.history.is_pending(seen)
+        return self.history.is_pending(child)
 
-    def _logs_kept(self, seen: Cached) -> bool:
-        """Nobody asks before a Job has ended; a file is not looked for until then."""
-        logs, status = self.hands.logs, seen.view.get("status") or {}
+    def _logs_kept(self, child: Cached) -> bool:
+        """Whether the log tail is stored; files are only checked once a Job has ended."""
+        logs, status = self.dependencies.logs, child.view.get("status") or {}
         if logs is None or not any(status.get(item) for item in ("outcome", "attempts", "workflow")):
             return True
-        return logs.files.has(seen.namespace, seen.uid, (status.get("job") or {}).get("name"))
+        return logs.files.has(child.namespace, child.uid, (status.get("job") or {}).get("name"))
 
-    async def _read(self, reads: Sequence[Read], seen: Cached, live: LiveReads) -> None:
+    async def _read(self, reads: Sequence[Read], child: Cached, live: LiveReads) -> None:
         for read in reads:
             match read:
                 case ReadOwner():
-                    live.owner = await self._read_owner(seen)
+                    live.owner = await self._read_owner(child)
                 case ReadWork(job=name, since=since):
-                    live.work = await self._read_work(seen, name, since)
+                    live.work = await self._read_work(child, name, since)
                 case ReadCreateError(uid=uid):
-                    live.create_error = await self._read_create_error(seen, uid)
+                    live.create_error = await self._read_create_error(child, uid)
 
-    async def _read_owner(self, seen: Cached) -> Owner:
-        owner = seen.controller
+    async def _read_owner(self, child: Cached) -> Owner:
+        owner = child.controller
         assert owner is not None  # noqa: S101 - only a child with an owner asks for it
         try:
-            run = await self.hands.client.get(self.owners[owner.kind], owner.name, seen.namespace)
+            run = await self.dependencies.client.get(self.owners[owner.kind], owner.name, child.namespace)
         except NotFound:
             run = None
-        found = owner_state(run, owner.uid)
-        if run is None or found is not Owner.ACTIVE or owner.kind != ORCHESTRATION_RUN.name:
-            return found
+        state = owner_state(run, owner.uid)
+        if run is None or state is not Owner.ACTIVE or owner.kind != ORCHESTRATION_RUN.name:
+            return state
         status = run.get("status") or {}
-        confirmed = confirmation(status.get("stepStatuses") or (), seen)
+        confirmed = confirmation(status.get("stepStatuses") or (), child)
         if confirmed is Owner.ACTIVE or not status.get("stepPages"):
             return confirmed
-        return confirmation(await read_steps(self.hands.client, Cached.of(run), status) or (), seen)
+        return confirmation(await read_steps(self.dependencies.client, Cached.of(run), status) or (), child)
 
     async def _read_work(
-        self, seen: Cached, name: str, since: str | None
+        self, child: Cached, name: str, since: str | None
     ) -> tuple[JobFacts | ConfirmedAbsent, tuple[PodFacts, ...]]:
-        client = self.hands.client
+        client = self.dependencies.client
         try:
-            job = await client.get(JOBS, name, seen.namespace)
+            job = await client.get(JOBS, name, child.namespace)
         except NotFound:
             job = None
-        pods = await client.list(PODS, seen.namespace, labels=f"{CHILD_UID}={seen.uid},{JOB_NAME}={name}")
-        ours = job if job is not None and is_controlled_by(job, seen.uid) else None
+        pods = await client.list(PODS, child.namespace, labels=f"{CHILD_UID}={child.uid},{JOB_NAME}={name}")
+        ours = job if job is not None and is_controlled_by(job, child.uid) else None
         facts = tuple(pod_facts(pod) for pod in pods)
         if ours is not None:
             return job_facts(ours), facts
-        existed = bool(pods) or (since is not None and await self._was_there(seen, name, since))
+        existed = bool(pods) or (since is not None and await self._was_there(child, name, since))
         return ConfirmedAbsent(existed=existed), facts
 
-    async def _read_create_error(self, seen: Cached, uid: str) -> str:
-        """What the Job controller last said of a pod that it could not create. Without the right to read
-        events nothing is known, and the Job is waited for all the same.
-        """
+    async def _read_create_error(self, child: Cached, uid: str) -> str:
+        """The latest event about a pod that the Job controller could not create; empty if events cannot be read."""
         fields = f"involvedObject.uid={uid},reason={Reason.FAILED_CREATE}"
         try:
-            events = await self.hands.client.list(EVENTS, seen.namespace, fields=fields)
+            events = await self.dependencies.client.list(EVENTS, child.namespace, fields=fields)
         except (Forbidden, BadRequest) as error:
-            log.info("job events not read", extra={"namespace": seen.namespace, "error": error.message})
+            log.info("job events not read", extra={"namespace": child.namespace, "error": error.message})
             return ""
         latest = max(events, key=_last_seen, default={})
         return str(latest.get("message") or "")
 
-    async def _was_there(self, seen: Cached, name: str, since: str) -> bool:
-        """Whether the API server's history knows a Job of that name; one that it has forgotten it does not know."""
+    async def _was_there(self, child: Cached, name: str, since: str) -> bool:
+        """Whether the watch history includes a Job of that name; it may have expired."""
         try:
-            async with self.hands.client.watch(
+            async with self.dependencies.client.watch(
                 JOBS,
-                seen.namespace,
+                child.namespace,
                 resource_version=since,
                 fields=f"metadata.name={name}",
                 timeout_seconds=HISTORY_SECONDS,
                 bookmarks=False,
             ) as events:
                 async for event in events:
-                    if is_controlled_by(event.object, seen.uid):
+                    if is_controlled_by(event.object, child.uid):
                         return True
         except Expired:
-            log.info("job history dropped", extra={"job": name, "namespace": seen.namespace})
+            log.info("job history expired", extra={"job": name, "namespace": child.namespace})
         return False
 
-    async def _record(self, seen: Cached, sight: ChildSnapshot, plan: WorkPlan) -> Cached:
-        if plan.status is sight.observation.recorded:
-            return seen
-        document = work_document(plan.status, name=seen.name, namespace=seen.namespace)
-        if sight.order.command is not None and any(isinstance(action, CreateJob) for action in plan.actions):
-            document |= sight.order.command.status_fields
-        written = await self.writer.write(self.hands.children, seen, document, known=WORK_FIELDS)
-        if written is not seen:
-            self._tell(written, sight, document, plan.status)
+    async def _record(self, child: Cached, snapshot: ChildSnapshot, plan: WorkPlan) -> Cached:
+        if plan.status is snapshot.observation.recorded:
+            return child
+        document = work_document(plan.status, name=child.name, namespace=child.namespace)
+        if snapshot.request.command is not None and any(
+            isinstance(action, CreateJob) for action in plan.actions
+        ):
+            document |= snapshot.request.command.status_fields
+        written = await self.writer.write(self.dependencies.children, child, document, known=WORK_FIELDS)
+        if written is not child:
+            self._record_events(written, snapshot, document, plan.status)
         return written
 
-    def _tell(
-        self, seen: Cached, sight: ChildSnapshot, document: dict[str, object], status: WorkRecord
+    def _record_events(
+        self, child: Cached, snapshot: ChildSnapshot, document: dict[str, object], status: WorkRecord
     ) -> None:
-        about = reference_to(self.hands.children.resource, seen)
-        for workflow_change in (
-            *phase_change(sight.status, document),
-            *workflow_changes(sight.status, document),
+        reference = reference_to(self.dependencies.children.resource, child)
+        for transition in (
+            *phase_change(snapshot.status, document),
+            *workflow_changes(snapshot.status, document),
         ):
-            if workflow_change.type == "Normal" and owner_run(seen):
-                # The run tells it of its step.
+            if transition.type == "Normal" and owner_run(child):
+                # The run records an event for its step.
                 continue
-            self.hands.recorder.record(
-                about,
-                type=workflow_change.type,
-                reason=workflow_change.reason,
-                message=workflow_change.message,
+            self.dependencies.recorder.record(
+                reference,
+                type=transition.type,
+                reason=transition.reason,
+                message=transition.message,
             )
-        if _job_missing(status) and not _job_missing(sight.observation.recorded):
+        if _job_missing(status) and not _job_missing(snapshot.observation.recorded):
             self.observers.job_missing()
             if status.attempts and not status.lifecycle.is_terminal:
-                why = status.attempts[-1].outcome
-                self.hands.recorder.record(
-                    about, type="Warning", reason=Reason(why.reason), message=why.message
+                outcome = status.attempts[-1].outcome
+                self.dependencies.recorder.record(
+                    reference, type="Warning", reason=Reason(outcome.reason), message=outcome.message
                 )
 
-    def _subject(self, seen: Cached, sight: ChildSnapshot, plan: WorkPlan) -> ChildContext:
+    def _context(self, child: Cached, snapshot: ChildSnapshot, plan: WorkPlan) -> ChildContext:
         return ChildContext(
-            seen=seen,
-            reference=reference_to(self.hands.children.resource, seen),
-            command=sight.order.command,
-            container=sight.order.template.containers[0],
-            timeout=sight.order.time_limit(plan.status.job.terms if plan.status.job else None),
+            child=child,
+            reference=reference_to(self.dependencies.children.resource, child),
+            command=snapshot.request.command,
+            container=snapshot.request.template.containers[0],
+            timeout=snapshot.request.time_limit(plan.status.job.attempt_limits if plan.status.job else None),
         )
 
-    def _look_again(self, plan: WorkPlan) -> Result:
+    def _requeue(self, plan: WorkPlan) -> Result:
         if plan.look_again_at is None:
             return DONE
         return RequeueAfter(after=max(0.0, (plan.look_again_at - self.now()).total_seconds()))

@@ -21,7 +21,7 @@ from jangar.controllers.orchestrationrun.children import (
 from jangar.controllers.orchestrationrun.definitions import Definitions, Found
 from jangar.controllers.orchestrationrun.memory import Pinned, RunMemory
 from jangar.controllers.resources import RUN_UID, STEP, is_controlled_by, owner_reference
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from jangar.domain.orchestration.actions import (
     Action,
     ConfirmChild,

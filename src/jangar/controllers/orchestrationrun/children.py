@@ -18,9 +18,9 @@ from jangar.controllers.resources import (
     STOP,
     is_controlled_by,
     resource_of,
+    stop_annotation,
 )
-from jangar.controllers.stop_order import written_order
-from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from jangar.domain.orchestration.actions import StartChild, StopChild
 from jangar.domain.orchestration.child_identity import child_hash, child_spec
 from jangar.domain.orchestration.child_names import label_value
@@ -141,5 +141,5 @@ def is_recorded(state: StepState, obj: Mapping[str, Any], run_uid: str) -> bool:
 
 def stop_patch(action: StopChild) -> dict[str, Any]:
     """What tells a child to stop: the request that users see, and why and until when."""
-    order = written_order(reason=str(action.reason), deadline=action.deadline)
+    order = stop_annotation(reason=str(action.reason), deadline=action.deadline)
     return {"metadata": {"annotations": order}, "spec": {"cancel": True}}

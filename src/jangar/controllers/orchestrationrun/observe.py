@@ -10,9 +10,8 @@ from jangar.api.reasons import Reason
 from jangar.controllers.orchestrationrun.definitions import Definitions, Found
 from jangar.controllers.orchestrationrun.memory import RunMemory
 from jangar.controllers.orchestrationrun.record import RunRecords
-from jangar.controllers.resources import LINEAGE
-from jangar.controllers.stop_order import stop_order
-from jangar.domain.cancellation.request import requesters
+from jangar.controllers.resources import LINEAGE, stop_deadline
+from jangar.domain.cancellation import requesters
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.observation import (
     Child,
@@ -94,7 +93,7 @@ async def _definition(
 def _facts(obj: Mapping[str, Any], spec: OrchestrationRunSpec) -> RunFacts:
     meta = obj["metadata"]
     annotations = meta.get("annotations") or {}
-    deadline = stop_order(annotations)
+    deadline = stop_deadline(annotations)
     deleted = meta.get("deletionTimestamp")
     own = spec.orchestration_ref.name if spec.orchestration_ref else ""
     above = annotations.get(LINEAGE) or ""

@@ -21,7 +21,7 @@ from jangar.domain.orchestration.observation import Limits
 from jangar.domain.orchestration.plan import Plan, plan
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.status_document import step_document
-from jangar.domain.retention.decide import Delete
+from jangar.domain.retention import Delete
 from jangar.domain.status_contract import lifecycle_to
 from kubekit.cache.object_cache import Cached
 from kubekit.controller.evaluation import evaluated

@@ -7,23 +7,21 @@ from datetime import datetime, timedelta
 from jangar.api.lifecycle import Ttl
 from jangar.api.meta import JsonObject
 from jangar.domain.orchestration.state import RunRecord
-from jangar.domain.retention.decide import (
+from jangar.domain.retention import (
+    WITH_ROOT,
     Delete,
     FinishedRun,
+    Keep,
     Kept,
+    Resolved,
     Retention,
     is_due,
-    may_delete,
-    retention_status,
-)
-from jangar.domain.retention.documents import retention_document
-from jangar.domain.retention.values import (
-    WITH_ROOT,
-    Keep,
-    Resolved,
     job_lifetime,
+    may_delete,
     resolve_job_ttl,
     resolve_run_retention,
+    retention_document,
+    retention_status,
 )
 
 

@@ -1,6 +1,7 @@
-"""What a run of an agent starts: the runner, with everything that it finds in its container. Pure.
+"""What the container of an AgentRun runs: the runner, its documents, variables, files and mounts. Pure.
 
-Secrets are named and never read; what a run, an Agent and a provider say is data, and stays it.
+`run.json` and `agent-runner.json` are the contract with the runner, which renders no templates. Secrets are named and
+never read; texts of runs, Agents and providers are only data.
 """
 
 import hashlib
@@ -17,14 +18,114 @@ from jangar.api.agents.vcs import VersionControlProviderSpec
 from jangar.api.containers import Resources, Volume
 from jangar.api.meta import JsonObject
 from jangar.api.reasons import Reason
-from jangar.domain.agentrun.documents import RUN_PATH, RUNNER_PATH, WORKSPACE, Documents, documents
 from jangar.domain.agentrun.repository import NoRepository, Repository, repository_of
-from jangar.domain.agentrun.task import MAX_TEXT, Task, parameter_problem
+from jangar.domain.agentrun.task import EVENT_KEYS, MAX_TEXT, Task, parameter_problem
 from jangar.domain.agentrun.templates import TemplateError, Templates
 from jangar.domain.agentrun.workflow import StepPosition
 from jangar.domain.job_execution.command import Command, Mount, PodSettings, SecretVariable
 from jangar.domain.orchestration.child_names import label_value
-from jangar.domain.toolrun.tool import NoCommand
+from jangar.domain.toolrun import NoCommand
+
+WORKSPACE = "/workspace"
+RUN_PATH = f"{WORKSPACE}/run.json"
+RUNNER_PATH = f"{WORKSPACE}/agent-runner.json"
+STATUS_PATH = f"{WORKSPACE}/.agent/status.json"
+LOG_PATH = f"{WORKSPACE}/.agent/runner.log"
+SCHEMA_VERSION = "agents.proompteng.ai/runner/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """What both are made from."""
+
+    provider_name: str
+    provider: AgentProviderSpec
+    run: JsonObject
+    task: Task
+    memory: JsonObject | None
+    goal: JsonObject | None
+    system_prompt: str | None
+    vcs: JsonObject | None
+    secret_names: tuple[str, ...]
+    """Variables whose values are Secrets'."""
+    passes_all: bool
+    """Whole Secrets are given: their keys are not known here."""
+    log_retention_seconds: int | None
+    control_path: str | None = None
+    """The file whose content the condition of a loop looks at."""
+
+
+def documents(given: Documents, templates: Templates) -> dict[str, str]:
+    """Both, by their path. Raises TemplateError."""
+    artifacts = [_artifact(item, templates) for item in _listed(given.provider, "outputArtifacts")]
+    return {
+        RUN_PATH: _json(_run(given, artifacts)),
+        RUNNER_PATH: _json(_runner(given, artifacts, templates)),
+    }
+
+
+def _run(given: Documents, artifacts: list[JsonObject]) -> JsonObject:
+    task = given.task
+    implementation = task.implementation.model_dump(mode="json", by_alias=True, exclude_none=True)
+    facts = {name: task.facts[name] for name in EVENT_KEYS if task.facts.get(name)}
+    optional = {"vcs": given.vcs, "systemPrompt": given.system_prompt, "goal": given.goal}
+    return {
+        "provider": given.provider_name,
+        "agentRun": given.run,
+        "implementation": implementation | {"text": task.text},
+        "parameters": dict(task.parameters),
+        "memory": given.memory,
+        "artifacts": artifacts,
+        **{name: value for name, value in optional.items() if value},
+        "prompt": task.facts.get("prompt") or task.text,
+        **facts,
+        "metadata": {"map": dict(task.facts)},
+    }
+
+
+def _runner(given: Documents, artifacts: list[JsonObject], templates: Templates) -> JsonObject:
+    provider = given.provider
+    adapter = dict(provider.adapter or {})
+    kind = adapter.get("type") or "exec"
+    own = adapter.get(kind) if isinstance(adapter.get(kind), Mapping) else {}
+    command = {
+        "binary": provider.binary,
+        "args": [templates.fill(item) for item in provider.args_template or ()],
+        "env": {name: templates.fill(value) for name, value in (provider.env_template or {}).items()},
+        "inputFiles": [
+            {"path": templates.fill(input_file.path), "content": templates.fill(input_file.content)}
+            for input_file in provider.input_files or ()
+        ],
+        "outputArtifacts": artifacts,
+    }
+    logs = {} if given.log_retention_seconds is None else {"logRetentionSeconds": given.log_retention_seconds}
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        "provider": given.provider_name,
+        "inputs": dict(given.task.parameters),
+        "payloads": {"eventFilePath": RUN_PATH},
+        "artifacts": {"statusPath": STATUS_PATH, "logPath": LOG_PATH, **logs},
+        "providerSpec": {"outputArtifacts": artifacts},
+        "environment": {"pass": ["*"] if given.passes_all else [], "secret": list(given.secret_names)},
+        "adapter": {"type": kind, kind: {**(own or {}), **(command if kind == "exec" else {})}},
+        **({"goal": given.goal} if given.goal else {}),
+        **({"loop": {"controlPath": given.control_path}} if given.control_path else {}),
+    }
+
+
+def _listed(provider: AgentProviderSpec, field: str) -> list[JsonObject]:
+    dumped: JsonObject = provider.model_dump(mode="json", by_alias=True, exclude_none=True)
+    found: list[JsonObject] = dumped.get(field) or []
+    return found
+
+
+def _artifact(artifact: JsonObject, templates: Templates) -> JsonObject:
+    return {name: templates.fill(value) for name, value in artifact.items()}
+
+
+def _json(document: JsonObject) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
 
 PROMPT_DIRECTORY = f"{WORKSPACE}/.codex"
 HOME = "/jangar/home"
@@ -61,22 +162,22 @@ class AgentParts:
     memory: tuple[str, MemorySpec] | None = None
     vcs: tuple[str, VersionControlProviderSpec] | None = None
     implementation_name: str = ""
-    place: StepPosition | None = None
+    position: StepPosition | None = None
     """The step of the run's workflow that is started."""
 
     @property
     def workload(self) -> Workload | None:
         """A step's own takes the place of the run's as a whole."""
-        return (self.place.step.workload if self.place else None) or self.spec.workload
+        return (self.position.step.workload if self.position else None) or self.spec.workload
 
     @property
     def run(self) -> JsonObject:
         """The run as templates and `run.json` tell of it."""
         known: JsonObject = {"name": self.name, "uid": self.uid, "namespace": self.namespace}
-        if self.place is None:
+        if self.position is None:
             return known
-        iteration = {} if self.place.iteration is None else {"iteration": self.place.iteration}
-        return known | {"step": self.place.step.name, **iteration}
+        iteration = {} if self.position.iteration is None else {"iteration": self.position.iteration}
+        return known | {"step": self.position.step.name, **iteration}
 
 
 def agent_command(parts: AgentParts, defaults: AgentDefaults) -> Command | NoCommand:
@@ -210,7 +311,7 @@ def parts_of_documents(
         ),
         passes_all=bool(parts.spec.secrets),
         log_retention_seconds=defaults.log_retention_seconds,
-        control_path=parts.place.control_path if parts.place else None,
+        control_path=parts.position.control_path if parts.position else None,
     )
 
 
@@ -344,9 +445,9 @@ def _labels(parts: AgentParts) -> dict[str, str]:
         "provider": parts.agent.provider_ref.name,
         "implementation": parts.implementation_name,
     }
-    if parts.place is not None:
-        named |= {"step": parts.place.step.name, "step-index": str(parts.place.index)}
-        named |= {"step-iteration": str(parts.place.iteration or "")}
+    if parts.position is not None:
+        named |= {"step": parts.position.step.name, "step-index": str(parts.position.index)}
+        named |= {"step-iteration": str(parts.position.iteration or "")}
     return {f"{LABELS}/{name}": label_value(value) for name, value in named.items() if value}
 
 

@@ -1,9 +1,67 @@
 """Actions and reads of a plan for a child's Job. Each is idempotent."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from jangar.domain.job_execution.finalizers import DeleteJob, DeletePod, ReleaseJob, ReleasePod, SetTtl
-from jangar.domain.job_execution.stopping import DeletePods, SuspendJob
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetTtl:
+    """Set the Job's `ttlSecondsAfterFinished`, before its finalizer is removed."""
+
+    name: str
+    uid: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseJob:
+    """Remove our finalizer from the Job with this JSON patch."""
+
+    name: str
+    uid: str
+    patch: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePod:
+    """Remove our finalizer from the pod with this JSON patch."""
+
+    name: str
+    uid: str
+    patch: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePod:
+    """Delete a pod that only injected containers keep alive."""
+
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteJob:
+    """Delete a Job that will never complete, now that its outcome is recorded."""
+
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspendJob:
+    """Set `spec.suspend`: its pod gets TERM and its grace period, and the Job stays."""
+
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePods:
+    """Delete these gracefully: their Job is gone or being deleted, and nothing else stops them."""
+
+    uids: tuple[str, ...]
+    look_again_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,29 +1,35 @@
-"""How an attempt starts, and what follows one that ended: a retry or the next step, after its Job is released (DAG-9).
+"""How an attempt starts, and what follows one that ended: a retry, the next iteration or the next step (DAG-9).
 
-Each function returns a complete plan, or None if it does not apply.
+Each planning function returns a complete plan, or None if it does not apply.
 """
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import assert_never
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import NEVER_RETRIED, Reason
 from jangar.domain.job_execution.actions import AddChildFinalizer, CreateJob, ReadOwner, ReadWork
-from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER, release, release_pod
-from jangar.domain.job_execution.logs import logs_to_keep
+from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER, logs_to_keep, release, release_pod
 from jangar.domain.job_execution.observation import Owner, WorkMissing, WorkRejected
 from jangar.domain.job_execution.outcome import Outcome
 from jangar.domain.job_execution.plan_context import PlanContext, WorkPlan, was_job_lost
 from jangar.domain.job_execution.record import EndedWork, JobNote, WorkRecord
 from jangar.domain.job_execution.recording import PhaseSummary, job_ttl
-from jangar.domain.job_execution.workflow_planner import (
-    advance_workflow,
-    is_job_of_earlier_step,
-    next_step_summary,
+from jangar.domain.job_execution.workflow import (
+    CONTROL,
+    Continue,
+    End,
+    Loop,
+    LoopDone,
+    LoopFailed,
+    after_iteration,
+    finish_step,
+    schedule_retry,
+    start_next_iteration,
 )
-from jangar.domain.job_execution.workflow_status import schedule_retry
 from jangar.domain.orchestration.child_names import job_name
-from jangar.domain.retention.values import job_floor
+from jangar.domain.retention import job_floor
 
 NOT_CONFIRMED = (
     "the owning run did not create this object: its status records a different child for this step and attempt, or "
@@ -71,7 +77,7 @@ def start_attempt(context: PlanContext, record: WorkRecord, number: int) -> Work
         attempt=number,
         step=step,
         iteration=iteration,
-        terms=child.terms,
+        attempt_limits=child.attempt_limits,
         intended_at=context.now if stage or (child.retries and number > 1) else None,
         since=context.observation.job_version,
     )
@@ -125,7 +131,7 @@ def end_attempt(context: PlanContext, record: WorkRecord, outcome: Outcome) -> W
         uid=note.uid,
         outcome=replace(outcome, result=None, pod_uid=None),
     )
-    backoff = timedelta(seconds=(note.terms and note.terms.backoff_seconds) or 0)
+    backoff = timedelta(seconds=(note.attempt_limits and note.attempt_limits.backoff_seconds) or 0)
     record = replace(
         record,
         attempts=(*record.attempts, ended),
@@ -195,3 +201,58 @@ def retry_summary(record: WorkRecord) -> PhaseSummary:
 def _phase(record: WorkRecord) -> Phase:
     """A workflow that has started is Running, also between its Jobs."""
     return Phase.RUNNING if record.stages and record.lifecycle.started_at else Phase.PENDING
+
+
+def is_job_of_earlier_step(context: PlanContext, note: JobNote) -> bool:
+    """Whether the noted Job belongs to a step or iteration that has ended."""
+    step = context.record.stage
+    return step is not None and not step.owns(note)
+
+
+def advance_workflow(context: PlanContext, record: WorkRecord, outcome: Outcome) -> WorkPlan | None:
+    """The plan after the final attempt of a step; None if the child ends with it."""
+    step = record.stage
+    result = context.collect_result(record, outcome)
+    if step is None or result.outcome.phase is not Phase.SUCCEEDED:
+        return None
+    end = End(outcome=result.outcome, outputs=result.outputs)
+    loop = _loop(context, step.name)
+    if loop is not None:
+        control = (result.report or {}).get(CONTROL)
+        match after_iteration(loop, step.iteration or 1, result.report):
+            case Continue():
+                last_control = control if isinstance(control, dict) else None
+                steps = start_next_iteration(record, end, last_control, context.now)
+                return _continue(context, replace(record, stages=steps, attempts=(), stop=None))
+            case LoopDone(reason=reason, message=message):
+                end = replace(end, stop=reason, message=message)
+            case LoopFailed(message=message):
+                failed = replace(outcome, phase=Phase.FAILED, reason=Reason.CONDITION_ERROR, message=message)
+                return context.finish(record, failed)
+            case other:
+                assert_never(other)
+    record = replace(record, stages=finish_step(record, end, context.now))
+    if record.stage is None:
+        return context.finish(record, outcome)
+    return _continue(context, replace(record, attempts=(), stop=None))
+
+
+def _loop(context: PlanContext, name: str) -> Loop | None:
+    return next((step.loop for step in context.observation.workflow if step.name == name), None)
+
+
+def _continue(context: PlanContext, record: WorkRecord) -> WorkPlan:
+    summary = next_step_summary(record)
+    if context.cancel is not None:
+        summary = PhaseSummary(phase=Phase.CANCELLING, reason=Reason.CANCELLING)
+    return WorkPlan(status=context.status(record, summary), look_again_at=context.now)
+
+
+def next_step_summary(record: WorkRecord) -> PhaseSummary:
+    """The summary between two Jobs of a workflow."""
+    step = record.stage
+    name = step.name if step else ""
+    iteration = f", iteration {step.iteration}" if step and (step.iteration or 1) > 1 else ""
+    return PhaseSummary(
+        phase=Phase.RUNNING, reason=Reason.STARTING, message=f"starting step {name}{iteration}"
+    )

@@ -6,12 +6,12 @@ from enum import StrEnum
 
 from jangar.api.lifecycle import Ttl
 from jangar.api.phases import OnJobMissing
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.job_execution.facts import JobFacts, PodFacts, TemplateNames
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.job_execution.record import AttemptLimits, WorkRecord
 from jangar.domain.job_execution.workflow import RuntimeStep
-from jangar.domain.retention.values import DEFAULT_JOB_TTL, DEFAULT_RUN_RETENTION, Keep
+from jangar.domain.retention import DEFAULT_JOB_TTL, DEFAULT_RUN_RETENTION, Keep
 
 
 class Owner(StrEnum):
@@ -88,7 +88,7 @@ class ChildFacts:
     """What the work itself asks for, such as its Tool."""
     retries: int = 0
     """How often a failed attempt is repeated."""
-    terms: AttemptLimits | None = None
+    attempt_limits: AttemptLimits | None = None
     """What an attempt that starts now is started under."""
     has_finalizer: bool = True
     """It has our finalizer; nothing starts before."""
@@ -123,9 +123,9 @@ class WorkObservation:
     child: ChildFacts
     work: Work | WorkRefused
     template: TemplateNames
-    course: tuple[RuntimeStep, ...] = ()
+    workflow: tuple[RuntimeStep, ...] = ()
     """The steps of the workflow, if the work has more than one Job."""
-    reports: bool = False
+    has_runner: bool = False
     """The result of the work has a member of the runner's own, which is no output."""
     recorded: WorkRecord = field(default_factory=WorkRecord)
     owner: Owner = Owner.NONE

@@ -1,16 +1,21 @@
-"""The outcome of a Job, from its pods, its conditions and the recorded stop.
+"""The outcome of a Job, from its pods, its conditions, the runner's report and the recorded stop.
 
 The exit code decides success, unless a stop came first. The program's result is passed on unparsed.
 """
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from signal import Signals
+from typing import Any, Final
 
+from jangar.api.agents.agentrun_status import MAX_ARTIFACTS, MAX_URL
+from jangar.api.meta import JsonObject
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.stop import STOPPED_ON_REQUEST, Stop, not_before
-from jangar.domain.job_execution.causes import end_cause, ignored_term
+from jangar.domain.cancellation import IGNORED_TERM, STOPPED_ON_REQUEST, Stop, not_before
 from jangar.domain.job_execution.facts import (
     ContainerFacts,
     JobFacts,
@@ -18,6 +23,147 @@ from jangar.domain.job_execution.facts import (
     TemplateNames,
     Terminated,
 )
+
+MAX_MESSAGE: Final = 1024
+"""Characters of a cause; a kubelet may quote the whole answer of a registry."""
+MIN_REPEAT: Final = timedelta(seconds=30)
+"""How long a recorded cause stands before another text of the same cause replaces it."""
+_ORDINARY: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
+_IMAGE: Final = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    }
+)
+_BACK_OFF: Final = re.compile(r'Back-off pulling image "[^"]*"')
+_POD_NAME: Final = re.compile(r'pods "[^"]*"')
+_LOST: Final = frozenset({"SupervisorLost", "RecordsLost"})
+_BY_PROGRAM: Final = frozenset({None, "", "Error", "Completed"})
+"""Reasons that say no more than the exit code; the message beside them is the program's own."""
+_BY_SHELL: Final = {126: "the command is not executable", 127: "command not found"}
+_KILLED: Final = 137
+_SIGNALS: Final = {128 + signal.value: signal.name for signal in Signals}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One fact that keeps work from going on, or ended it."""
+
+    reason: Reason
+    message: str
+
+
+def waiting_cause(template: TemplateNames, pod: PodFacts | None, *, create_error: str | None) -> Cause | None:
+    """Why the container of ours has not started; None if it is only a matter of time.
+
+    `create_error` is what the Job controller says of a pod that it could not create.
+    """
+    if pod is None:
+        return _not_created(create_error) if create_error else None
+    if pod.unschedulable is not None:
+        return Cause(
+            reason=Reason.UNSCHEDULABLE, message=_short(pod.unschedulable or "no node can run the pod")
+        )
+    names = {*template.containers, *template.init_containers}
+    waiting = [
+        init_container
+        for init_container in (*pod.init_containers, *pod.containers)
+        if init_container.name in names and init_container.waiting_reason not in _ORDINARY
+    ]
+    return _of_container(waiting[0]) if waiting else None
+
+
+def _not_created(message: str) -> Cause:
+    """Without the pod name: it is generated for each attempt and would change the message."""
+    error = _POD_NAME.sub("the pod", message.removeprefix("Error creating: "))
+    return Cause(
+        reason=Reason.FAILED_CREATE, message=_short(f"the Job controller cannot create the pod: {error}")
+    )
+
+
+def _of_container(container: ContainerFacts) -> Cause:
+    reason = (
+        Reason.IMAGE_PULL_BACK_OFF if container.waiting_reason in _IMAGE else Reason.CONTAINER_CONFIG_ERROR
+    )
+    shows_reason = container.waiting_reason not in {reason, "ErrImagePull"}
+    parts = [
+        f"container {container.name}",
+        container.waiting_reason if shows_reason else "",
+        container.waiting_message,
+    ]
+    return Cause(reason=reason, message=_short(": ".join(item for item in parts if item)))
+
+
+def lasting_cause(
+    found: Cause, *, reason: str | None, message: str, recorded_at: datetime | None, now: datetime
+) -> Cause:
+    """The cause to record, given the recorded one: a kubelet that alternates between two texts causes no writes.
+
+    An image that cannot be pulled alternates between the registry's answer and the back-off, which says less.
+    """
+    if found.reason != reason or not message or message == found.message:
+        return found
+    recorded = Cause(reason=found.reason, message=message)
+    if found.reason is Reason.IMAGE_PULL_BACK_OFF and _is_bare(found.message) != _is_bare(message):
+        return recorded if _is_bare(found.message) else found
+    is_fresh = recorded_at is not None and now < recorded_at + MIN_REPEAT
+    return recorded if is_fresh else found
+
+
+def _is_bare(message: str) -> bool:
+    """Whether it says that pulling is tried again later, and not why."""
+    return _BACK_OFF.sub("", message).rpartition(":")[2].strip() == ""
+
+
+def end_cause(name: str, end: Terminated) -> Cause:
+    """Why a container failed: what the node says of it, else its exit code and what that code means."""
+    if end.reason == Reason.OOM_KILLED:
+        message = f"container {name} ran out of memory (exit code {end.exit_code})"
+        return Cause(reason=Reason.OOM_KILLED, message=message)
+    if end.reason in _LOST:
+        message = (
+            f"container {name}: {end.message or 'its exit status is unknown'} (exit code {end.exit_code})"
+        )
+        return Cause(reason=Reason.SUPERVISOR_LOST, message=_short(message))
+    if end.reason in {Reason.START_ERROR, "ContainerCannotRun"}:
+        message = f"container {name} could not start: {end.message or f'exit code {end.exit_code}'}"
+        return Cause(reason=Reason.START_ERROR, message=_short(message))
+    message = f"container {name} ended with exit code {end.exit_code}"
+    if end.reason not in _BY_PROGRAM:
+        detail = ": ".join(item for item in (end.reason, end.message) if item)
+        return Cause(reason=Reason.NON_ZERO_EXIT, message=_short(f"{message} ({detail})"))
+    meaning = _BY_SHELL.get(end.exit_code) or _SIGNALS.get(end.exit_code)
+    return Cause(reason=Reason.NON_ZERO_EXIT, message=f"{message} ({meaning})" if meaning else message)
+
+
+def ignored_term(pod: PodFacts, ends: Sequence[tuple[str, Terminated]], requested_at: datetime) -> str:
+    """What to say of containers that outlived their grace period and were killed; empty if none did."""
+    grace = pod.grace
+    if not grace:
+        return ""
+    names = [
+        name
+        for name, end in ends
+        if end.exit_code == _KILLED
+        and end.reason != Reason.OOM_KILLED
+        and end.finished_at is not None
+        and end.finished_at - requested_at >= grace - timedelta(seconds=1)
+    ]
+    if not names:
+        return ""
+    return f"container {', '.join(names)} {IGNORED_TERM} and was killed after {grace.total_seconds():g} s"
+
+
+def _short(text: str) -> str:
+    """On one line, and not longer than a message can bear."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
+
 
 CANCELS = frozenset({Reason.CANCELLED, Reason.RUN_CANCELLED})
 """Reasons of a stop that make the attempt Cancelled; every other one is a failure."""
@@ -277,3 +423,55 @@ def _pod_vanished(stop: Stop | None, uid: str) -> Outcome:
     return replace(
         _failed(Reason.POD_DELETED, "the pod was removed before its result was recorded"), pod_uid=uid
     )
+
+
+MEMBER: Final = "runner"
+MAX_PROBLEM: Final = 200
+
+
+def report_of(result: str | None) -> JsonObject | None:
+    """The runner's report in a result; None if there is none or it is not valid."""
+    try:
+        read = json.loads(result or "null")
+    except (ValueError, RecursionError):
+        return None
+    found = read.get(MEMBER) if isinstance(read, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def artifacts_of(report: Mapping[str, Any] | None) -> list[JsonObject]:
+    """The artifacts of the work, as a status lists them."""
+    listed = (report or {}).get("artifacts")
+    found = []
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, Mapping) and isinstance(item.get("name"), str) and not item.get("problem"):
+            texts = {name: item.get(name) for name in ("name", "path", "key", "url")}
+            kept = {name: value for name, value in texts.items() if isinstance(value, str)}
+            if len(kept.get("url", "")) > MAX_URL:
+                del kept["url"]
+            found.append(kept)
+    return found[:MAX_ARTIFACTS]
+
+
+def warning_of(report: Mapping[str, Any] | None) -> str:
+    """Warnings about a success: tool calls that were denied or all failed, and missing artifacts."""
+    warnings = [_tool_warning((report or {}).get("toolCalls"))]
+    listed = (report or {}).get("artifacts")
+    warnings += [
+        f"artifact {item.get('name')}: {item['problem']}"[:MAX_PROBLEM]
+        for item in (listed[:MAX_ARTIFACTS] if isinstance(listed, list) else ())
+        if isinstance(item, Mapping) and isinstance(item.get("problem"), str)
+    ]
+    return "; ".join(filter(None, warnings))
+
+
+def _tool_warning(calls: Any) -> str:
+    counts = calls if isinstance(calls, Mapping) else {}
+    total, failed, denied = (
+        count if isinstance(count := counts.get(name), int) else 0 for name in ("total", "failed", "denied")
+    )
+    warning = f"{denied} of {total} tool calls were denied" if denied else ""
+    if total and failed >= total:
+        failures = "its only tool call failed" if total == 1 else f"all {total} tool calls failed"
+        warning = f"{failures} ({denied} denied)" if denied else failures
+    return warning

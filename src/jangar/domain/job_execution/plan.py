@@ -12,8 +12,7 @@ from typing import Final
 
 from jangar.api.phases import OnJobMissing, Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.machine import decide
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester, decide
 from jangar.domain.job_execution.actions import (
     CreateJob,
     EndDuplicate,
@@ -30,9 +29,8 @@ from jangar.domain.job_execution.attempts import (
     start_attempt,
     starting_summary,
 )
-from jangar.domain.job_execution.causes import lasting_cause, waiting_cause
+from jangar.domain.job_execution.cleanup import plan_cleanup
 from jangar.domain.job_execution.facts import JobFacts, PodFacts
-from jangar.domain.job_execution.job_cleanup import plan_cleanup
 from jangar.domain.job_execution.observation import (
     Owner,
     WorkDefined,
@@ -49,6 +47,8 @@ from jangar.domain.job_execution.outcome import (
     StillRunning,
     duplicate_pods,
     first_pod,
+    lasting_cause,
+    waiting_cause,
 )
 from jangar.domain.job_execution.plan_context import PlanContext, WorkPlan, plan_context
 from jangar.domain.job_execution.presence import (
@@ -64,7 +64,7 @@ from jangar.domain.job_execution.presence import (
 )
 from jangar.domain.job_execution.record import EndedWork, JobNote
 from jangar.domain.job_execution.recording import PhaseSummary
-from jangar.domain.job_execution.stop_planner import required_stop, stop_job
+from jangar.domain.job_execution.stopping import required_stop, stop_job
 from jangar.domain.times import whole_millisecond
 
 DELETED_EXTERNALLY: Final = frozenset({Reason.POD_DELETED, Reason.JOB_DELETED})

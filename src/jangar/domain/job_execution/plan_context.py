@@ -10,16 +10,14 @@ from typing import Any
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import WAITING_CAUSES, Reason
-from jangar.domain.cancellation.machine import Accepted, Cancel, Decision
-from jangar.domain.cancellation.stop import Stop, timeout_message
+from jangar.domain.cancellation import Accepted, Cancel, Decision, Stop, timeout_message
 from jangar.domain.job_execution.actions import Read, WorkAction
 from jangar.domain.job_execution.facts import JobFacts
 from jangar.domain.job_execution.observation import ChildFacts, WorkLimits, WorkMissing, WorkObservation
-from jangar.domain.job_execution.outcome import Outcome, Reading, read_outcome
+from jangar.domain.job_execution.outcome import MEMBER, Outcome, Reading, read_outcome, report_of, warning_of
 from jangar.domain.job_execution.record import JobNote, WorkRecord
 from jangar.domain.job_execution.recording import PhaseSummary, with_summary
-from jangar.domain.job_execution.report import MEMBER, report_of, warning_of
-from jangar.domain.job_execution.workflow_status import initial_steps
+from jangar.domain.job_execution.workflow import initial_steps
 from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
 
 
@@ -157,7 +155,7 @@ class PlanContext:
                         outcome = replace(outcome, phase=Phase.FAILED, reason=reason, message=message)
                 case parsed:
                     outputs = parsed
-        if not self.observation.reports:
+        if not self.observation.has_runner:
             return JobResult(outcome=outcome, outputs=outputs or None)
         user_outputs = {name: value for name, value in (outputs or {}).items() if name != MEMBER}
         report = report_of(outcome.result)
@@ -173,8 +171,8 @@ def plan_context(observation: WorkObservation, decision: Decision, now: datetime
     """The context of one pass."""
     cancel = decision.cancel if isinstance(decision, Accepted) else None
     record = replace(observation.recorded, cancel=cancel)
-    if observation.course and not record.stages and not record.lifecycle.is_terminal:
-        record = replace(record, stages=initial_steps(observation.course))
+    if observation.workflow and not record.stages and not record.lifecycle.is_terminal:
+        record = replace(record, stages=initial_steps(observation.workflow))
     return PlanContext(
         observation=observation,
         decision=decision,
@@ -187,7 +185,7 @@ def plan_context(observation: WorkObservation, decision: Decision, now: datetime
 def _expires_at(observation: WorkObservation, note: JobNote | None) -> datetime | None:
     """The limit of a workflow step counts from the step's start, that of a child from its creation (DAG-10)."""
     child = observation.child
-    if child.timeout is None or (note is None and observation.course):
+    if child.timeout is None or (note is None and observation.workflow):
         return None
     return ((note.intended_at if note else None) or child.created_at) + child.timeout
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from jangar.api.lifecycle import Ttl
 from jangar.api.phases import STEP_TERMINAL, LoopStop, StepPhase
-from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.stop import LeftBehind, Stop
+from jangar.domain.cancellation import Cancel, LeftBehind, Stop
 from jangar.domain.job_execution.outcome import Outcome
 from jangar.domain.job_execution.presence import RecordedJob
-from jangar.domain.retention.decide import Retention
+from jangar.domain.retention import Retention
 from jangar.domain.status_contract import Lifecycle
 
 
@@ -36,7 +35,7 @@ class JobNote:
     """Workflow step that the Job belongs to, if any."""
     iteration: int | None = None
     """Iteration of the step's loop, from 1."""
-    terms: AttemptLimits | None = None
+    attempt_limits: AttemptLimits | None = None
     intended_at: datetime | None = None
     """When an attempt after the first was started; its timeout counts from then."""
     started_at: datetime | None = None

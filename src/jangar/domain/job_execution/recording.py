@@ -6,8 +6,7 @@ from typing import Self
 
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.ignored import ignored_claims
-from jangar.domain.cancellation.machine import Decision
+from jangar.domain.cancellation import Decision, ignored_claims
 from jangar.domain.conditions import (
     Claim,
     ConditionStatus,
@@ -19,17 +18,18 @@ from jangar.domain.conditions import (
 )
 from jangar.domain.job_execution.observation import Owner, WorkObservation
 from jangar.domain.job_execution.record import WorkRecord
-from jangar.domain.job_execution.workflow_status import update_step
-from jangar.domain.retention.decide import Retention, retention_status
-from jangar.domain.retention.values import (
+from jangar.domain.job_execution.workflow import update_step
+from jangar.domain.retention import (
     NEVER,
     WITH_ROOT,
     Keep,
     Resolved,
+    Retention,
     Source,
     job_lifetime,
     resolve_job_ttl,
     resolve_run_retention,
+    retention_status,
 )
 from jangar.domain.status_contract import advance
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from jangar.api.phases import CHILD_OBJECTS, TERMINAL
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.stop import LeftBehind
+from jangar.domain.cancellation import LeftBehind
 from jangar.domain.orchestration.actions import Action, ReadChildren, RemoveRunFinalizer, StopChild
 from jangar.domain.orchestration.observation import Child, ChildGone, ChildrenRead, ChildSeen, Observation
 from jangar.domain.orchestration.state import RunRecord

@@ -7,7 +7,7 @@ from datetime import datetime
 from jangar.api.orchestration import Policies
 from jangar.api.phases import CHILD_KINDS, Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
-from jangar.domain.cancellation.stop import IGNORED_TERM
+from jangar.domain.cancellation import IGNORED_TERM
 from jangar.domain.orchestration.definition import Definition, StepDefinition
 from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
 from jangar.domain.orchestration.readiness import releases

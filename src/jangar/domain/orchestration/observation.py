@@ -12,7 +12,7 @@ from jangar.api.orchestration import Policies
 from jangar.api.phases import CHILD_KINDS, Phase, StepKind
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.state import RunRecord
 

@@ -10,8 +10,7 @@ from datetime import datetime
 
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.machine import Accepted, Cancel, Decision, decide
-from jangar.domain.cancellation.stop import Stop
+from jangar.domain.cancellation import Accepted, Cancel, Decision, Stop, decide
 from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
 from jangar.domain.orchestration.cleanup import CleanupPlan, cleanup_plan, late_children, refresh_left_behind
 from jangar.domain.orchestration.definition import Definition

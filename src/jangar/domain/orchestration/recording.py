@@ -5,8 +5,7 @@ from datetime import datetime
 
 from jangar.api.phases import TERMINAL
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.ignored import ignored_claims
-from jangar.domain.cancellation.machine import Decision
+from jangar.domain.cancellation import Decision, ignored_claims
 from jangar.domain.conditions import (
     ConditionType,
     Facts,

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from jangar.api.phases import STEP_TERMINAL, ExecutionMode, StepKind, StepPhase
-from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.stop import LeftBehind, Stop
+from jangar.domain.cancellation import Cancel, LeftBehind, Stop
 from jangar.domain.status_contract import Lifecycle
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from jangar.api.kinds import by_name
 from jangar.api.meta import JsonObject
 from jangar.api.phases import CHILD_OBJECTS, ExecutionMode, StepKind, StepPhase
-from jangar.domain.cancellation.documents import (
+from jangar.domain.cancellation import (
     cancel_document,
     cancel_from,
     left_behind_from,

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 
 from jangar.api.phases import CHILD_KINDS, CHILD_OBJECTS, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.stop import LeftBehind, Stop
+from jangar.domain.cancellation import LeftBehind, Stop
 from jangar.domain.orchestration.child_results import (
     ChildStateRules,
     apply_child_state,

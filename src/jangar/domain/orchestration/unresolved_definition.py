@@ -6,7 +6,7 @@ from typing import assert_never
 from jangar.api.phases import Phase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.stop import while_waiting
+from jangar.domain.cancellation import while_waiting
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, SnapshotConflict
 from jangar.domain.orchestration.outcome import Verdict

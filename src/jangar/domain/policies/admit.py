@@ -1,24 +1,131 @@
-"""Decides about all AgentRuns together: limits apply across them.
+"""Decides about all AgentRuns together, because limits apply across them.
 
-Fair between namespaces: a free place goes to the one with the fewest live runs, among equals to the one that was served
-longest ago, then to the oldest run. A namespace that was given nothing for five minutes though it had a run that could
-start comes first, once: none starves however long its live runs take. Within a namespace the oldest goes first,
-and one that its own Agent's or repository's limit keeps back lets others pass.
+Fair between namespaces: a free slot goes to the namespace with the fewest live runs, then to the one that was served
+longest ago, then to the oldest run. A namespace that had a run ready to start and got no slot for five minutes comes
+first once, so that long runs cannot starve it. Within a namespace the oldest run goes first, and a run that the limit
+of its own Agent or repository blocks lets others pass.
 """
 
+from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heapify, heappop, heappush
 from typing import Final
 
 from jangar.api.reasons import Reason
-from jangar.domain.policies.observation import Observation, WaitingRun
 from jangar.domain.policies.policy import AdmissionPolicy, Queue
 from jangar.domain.policies.policy_checks import policy_violation
-from jangar.domain.policies.usage import Obstacle, Usage
+from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Allow, Hold, Verdict
-from jangar.domain.policies.wording import why_held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRun:
+    """One that holds a place: admitted, or started before there was admission, and not ended."""
+
+    namespace: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """One that counts for rates, ended or not."""
+
+    namespace: str
+    repository: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRun:
+    """One that nothing was decided about for good."""
+
+    uid: str
+    namespace: str
+    name: str
+    created_at: datetime
+    request: RunRequest
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """All runs at one moment."""
+
+    live: Sequence[LiveRun] = ()
+    admitted: Sequence[Admitted] = ()
+    """At least those within the rate's window."""
+    waiting: Sequence[WaitingRun] = ()
+    started: Sequence[str] = ()
+    """Uids of live runs without an admission: they started before admission was enabled."""
+    served_at: Mapping[str, datetime] = field(default_factory=dict)
+    """By namespace, when one of its runs was last admitted, as far as that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """A limit that is used up."""
+
+    reason: Reason
+    frees_at: datetime | None = None
+    """When time alone takes it away."""
+
+
+class Usage:
+    """What live and lately admitted runs use. A run admitted in the future, by a clock that was ahead, counts as long
+    as it may have been within the window; one further ahead does not, or it would block for as long as the clock erred.
+    """
+
+    def __init__(self, observation: Observation, policy: AdmissionPolicy, now: datetime) -> None:
+        self._policy = policy
+        self._now = now
+        self.live_in = Counter(run.namespace for run in observation.live)
+        self._live_of = Counter((run.namespace, run.agent) for run in observation.live)
+        self._live = len(observation.live)
+        window = policy.rate.window
+        self._admissions: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
+        for item in sorted(observation.admitted, key=lambda run: run.at):
+            if now - window < item.at <= now + window:
+                for scope in _scopes(item.namespace, item.repository):
+                    self._admissions[scope].append(min(item.at, now))
+
+    def take(self, run: WaitingRun) -> None:
+        """The run is admitted now."""
+        self._live += 1
+        self.live_in[run.namespace] += 1
+        self._live_of[run.namespace, run.request.agent] += 1
+        for scope in _scopes(run.namespace, run.request.repository):
+            insort(self._admissions[scope], self._now)
+
+    def obstacle(self, run: WaitingRun) -> Obstacle | None:
+        """What keeps this run from being admitted."""
+        most = self._policy.concurrency
+        if (
+            self._live >= most.cluster
+            or self.live_in[run.namespace] >= most.namespace
+            or (run.request.agent and self._live_of[run.namespace, run.request.agent] >= most.agent)
+        ):
+            return Obstacle(reason=Reason.CONCURRENCY_LIMIT)
+        free = list(self._rates_freed(run))
+        return Obstacle(reason=Reason.RATE_LIMIT, frees_at=max(free)) if free else None
+
+    def _rates_freed(self, run: WaitingRun) -> Iterator[datetime]:
+        rate = self._policy.rate
+        limits = {"cluster": rate.cluster, "namespace": rate.namespace, "repo": rate.repo}
+        for scope in _scopes(run.namespace, run.request.repository):
+            limit, times = limits[scope[0]], self._admissions[scope]
+            if 0 < limit <= len(times):
+                yield times[len(times) - limit] + rate.window
+
+
+def _scopes(namespace: str, repository: str | None) -> Iterator[tuple[str, str]]:
+    yield "cluster", ""
+    yield "namespace", namespace
+    if repository is not None:
+        yield "repo", repository
+
 
 PATIENCE: Final = timedelta(minutes=5)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -33,7 +140,7 @@ def admit(observation: Observation, policy: AdmissionPolicy, now: datetime) -> d
     verdicts: dict[str, Verdict] = {uid: Allow(reason=Reason.ALREADY_STARTED) for uid in observation.started}
     lines: defaultdict[str, list[WaitingRun]] = defaultdict(list)
     for run in sorted(observation.waiting, key=_age):
-        found = _SUSPENDED if run.suspended else policy_violation(run.ask, policy)
+        found = _SUSPENDED if run.suspended else policy_violation(run.request, policy)
         if found is None:
             lines[run.namespace].append(run)
         else:
@@ -108,7 +215,7 @@ class _HoldMessages:
         self._cache: dict[tuple[Reason, str, str, str | None], str] = {}
 
     def message_for(self, reason: Reason, run: WaitingRun) -> str:
-        key = (reason, run.namespace, run.ask.agent, run.ask.repository)
+        key = (reason, run.namespace, run.request.agent, run.request.repository)
         if key not in self._cache:
             self._cache[key] = why_held(reason, run, self._policy)
         return self._cache[key]
@@ -131,7 +238,7 @@ def _queued(left: dict[str, list[WaitingRun]], queue: Queue) -> Iterable[Waiting
     in_repo: Counter[str | None] = Counter()
     total = 0
     for run in _round_robin(list(left.values())):
-        repo = run.ask.repository
+        repo = run.request.repository
         if queue.cluster and total >= queue.cluster:
             return
         if queue.namespace and in_namespace[run.namespace] >= queue.namespace:
@@ -149,3 +256,31 @@ def _round_robin(lines: Sequence[Sequence[WaitingRun]]) -> Iterable[WaitingRun]:
         for line in lines:
             if number < len(line):
                 yield line[number]
+
+
+def why_held(reason: Reason, run: WaitingRun, policy: AdmissionPolicy) -> str:
+    """Names every limit of that sort, and no count: what is used changes all the time, and each change is a write."""
+    if reason is Reason.RATE_LIMIT:
+        rate = policy.rate
+        limits = _limits(rate.namespace, rate.repo, rate.cluster, run)
+        return f"admissions within {rate.window.total_seconds():g} s are limited to {limits}"
+    if reason is Reason.QUEUE_LIMIT:
+        queue = policy.queue
+        limits = _limits(queue.namespace, queue.repo, queue.cluster, run)
+        return f"the queue is full (at most {limits}); the run is queued when others leave"
+    most = policy.concurrency
+    who = "run" if policy.counts_tool_runs else "AgentRun"
+    of_agent = f"{most.agent} of Agent {run.request.agent} there, " if run.request.agent else ""
+    return (
+        f"waits for another {who} to finish: at most {most.namespace} may be active in namespace {run.namespace}, "
+        f"{of_agent}{most.cluster} in total"
+    )
+
+
+def _limits(namespace: int, repo: int, cluster: int, run: WaitingRun) -> str:
+    named = (
+        (namespace, f"in namespace {run.namespace}"),
+        (repo if run.request.repository else 0, f"for repository {run.request.repository}"),
+        (cluster, "in total"),
+    )
+    return ", ".join(f"{limit} {where}" for limit, where in named if limit)

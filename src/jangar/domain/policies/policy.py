@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from jangar.domain.policies.images import ImagePattern
+from jangar.domain.policies.patterns import ImagePattern
 
 PROVIDER_HOSTS = ("api.github.com",)
 """Hosts of version control that need no operator's leave."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jangar.api.phases import ExecutionMode, StepKind, StepPhase
-from jangar.domain.cancellation.stop import LeftBehind
+from jangar.domain.cancellation import LeftBehind
 from jangar.domain.conditions import Condition
 from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.definition import Definition

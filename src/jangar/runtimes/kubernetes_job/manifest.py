@@ -12,9 +12,9 @@ from datetime import timedelta
 from posixpath import basename
 from typing import Any
 
+from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER
 from jangar.domain.job_execution.command import Command, PodSettings, SecretVariable
 from jangar.domain.job_execution.facts import TemplateNames
-from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
 
 CONTAINER = "tool-runner"
 AGENT_CONTAINER = "agent-runner"

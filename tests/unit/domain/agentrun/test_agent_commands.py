@@ -11,14 +11,13 @@ from jangar.api.agents.implementation import ImplementationText
 from jangar.api.agents.provider import AgentProviderSpec
 from jangar.api.agents.vcs import VersionControlProviderSpec
 from jangar.api.reasons import Reason
-from jangar.domain.agentrun.admission import admission_blocker
-from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_command
-from jangar.domain.agentrun.documents import RUN_PATH, RUNNER_PATH
+from jangar.domain.agentrun.command import RUN_PATH, RUNNER_PATH, AgentDefaults, AgentParts, agent_command
 from jangar.domain.agentrun.task import task_of
 from jangar.domain.job_execution.command import Command
 from jangar.domain.job_execution.observation import WorkHeld, WorkRejected
-from jangar.domain.job_execution.report import artifacts_of, report_of
-from jangar.domain.toolrun.tool import NoCommand
+from jangar.domain.job_execution.outcome import artifacts_of, report_of
+from jangar.domain.policies.verdicts import admission_blocker
+from jangar.domain.toolrun import NoCommand
 
 VCS = {
     "provider": "github",

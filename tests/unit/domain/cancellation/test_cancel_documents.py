@@ -6,19 +6,22 @@ from hypothesis import strategies as st
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.documents import (
+from jangar.domain.cancellation import (
+    Accepted,
+    Cancel,
+    Ignored,
+    LeftBehind,
+    NotRequested,
+    Stop,
     cancel_document,
     cancel_from,
+    ignored_claims,
     left_behind_from,
     stop_document,
     stop_from,
 )
-from jangar.domain.cancellation.ignored import ignored_claims
-from jangar.domain.cancellation.machine import Accepted, Cancel, Ignored, NotRequested
-from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.conditions import Condition, ConditionStatus
-from jangar.domain.retention.decide import History, Retention
-from jangar.domain.retention.documents import retention_document, retention_from
+from jangar.domain.retention import History, Retention, retention_document, retention_from
 from jangar.domain.status_contract import Lifecycle
 from support.builders import NOON, at
 

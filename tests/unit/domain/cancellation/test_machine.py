@@ -6,15 +6,15 @@ import pytest
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.machine import (
+from jangar.domain.cancellation import (
     Accepted,
     Cancel,
     Ignored,
     NotRequested,
+    Requester,
     already_ended_reason,
     decide,
 )
-from jangar.domain.cancellation.request import Requester
 from support.builders import NOON, at
 
 MINUTE = timedelta(minutes=1)

@@ -6,7 +6,7 @@ from jangar.api.agents.agentrun import AgentRunSpec
 from jangar.api.lifecycle import Steerable
 from jangar.api.orchestration import OrchestrationRunSpec
 from jangar.api.tools import ToolRunSpec
-from jangar.domain.cancellation.request import BY_USER, Requester, requesters
+from jangar.domain.cancellation import BY_USER, Requester, requesters
 
 
 @pytest.mark.rule("CAN-1")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.domain.cancellation.stop import Stop, not_before
+from jangar.domain.cancellation import Stop, not_before
 from support.builders import at
 
 STOP = Stop(requested_at=at(5.5), reason="Cancelled", deadline=at(60))

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from jangar.api.reasons import Reason
-from jangar.domain.job_execution.causes import (
+from jangar.domain.job_execution.facts import ContainerFacts, PodFacts, TemplateNames, Terminated
+from jangar.domain.job_execution.outcome import (
     MAX_MESSAGE,
     Cause,
     end_cause,
@@ -13,7 +14,6 @@ from jangar.domain.job_execution.causes import (
     lasting_cause,
     waiting_cause,
 )
-from jangar.domain.job_execution.facts import ContainerFacts, PodFacts, TemplateNames, Terminated
 from support.builders import NOON, at
 
 TEMPLATE = TemplateNames(containers=("main",), init_containers=("fetch",))

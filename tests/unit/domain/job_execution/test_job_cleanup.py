@@ -5,13 +5,20 @@ from datetime import timedelta
 
 import pytest
 
-from jangar.domain.cancellation.request import Requester
-from jangar.domain.job_execution.actions import DeleteChild, ReadWork, RemoveChildFinalizer, StoreLogs
-from jangar.domain.job_execution.document import work_record
-from jangar.domain.job_execution.finalizers import ReleaseJob, ReleasePod, SetTtl
+from jangar.domain.cancellation import Requester
+from jangar.domain.job_execution.actions import (
+    DeleteChild,
+    ReadWork,
+    ReleaseJob,
+    ReleasePod,
+    RemoveChildFinalizer,
+    SetTtl,
+    StoreLogs,
+)
 from jangar.domain.job_execution.observation import Owner
 from jangar.domain.job_execution.plan import plan_work
-from jangar.domain.retention.values import NEVER, Keep
+from jangar.domain.job_execution.status_document import work_record
+from jangar.domain.retention import NEVER, Keep
 from support.builders import at
 from support.work_world import a_world
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.domain.job_execution.report import warning_of
+from jangar.domain.job_execution.outcome import warning_of
 
 MISSING = {"name": "report", "path": "/workspace/report.md", "problem": "no such file"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.stop import Stop
+from jangar.domain.cancellation import Stop
 from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
 from jangar.domain.job_execution.outcome import (
     NothingCertain,

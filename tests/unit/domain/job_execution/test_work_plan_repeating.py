@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.job_execution.observation import WorkDefined, WorkHeld, WorkRejected
 from support.work_world import a_world
 

@@ -7,7 +7,7 @@ import pytest
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.conditions import ConditionStatus
 from jangar.domain.job_execution.actions import AddChildFinalizer, CreateJob, EndDuplicate
 from jangar.domain.job_execution.facts import ContainerFacts

@@ -7,12 +7,10 @@ from datetime import timedelta
 import pytest
 
 from jangar.api.phases import OnJobMissing
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.conditions import ConditionStatus
-from jangar.domain.job_execution.actions import CreateJob
+from jangar.domain.job_execution.actions import CreateJob, DeletePod, DeletePods, ReleasePod, SuspendJob
 from jangar.domain.job_execution.facts import ContainerFacts, Terminated
-from jangar.domain.job_execution.finalizers import DeletePod, ReleasePod
-from jangar.domain.job_execution.stopping import DeletePods, SuspendJob
 from support.builders import at
 from support.work_world import Death, a_world
 

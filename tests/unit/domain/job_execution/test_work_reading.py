@@ -4,8 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
-from jangar.domain.job_execution.reading import job_facts, pod_facts, template_names
+from jangar.domain.job_execution.facts import (
+    ContainerFacts,
+    JobFacts,
+    PodFacts,
+    TemplateNames,
+    Terminated,
+    job_facts,
+    pod_facts,
+    template_names,
+)
 
 NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
 

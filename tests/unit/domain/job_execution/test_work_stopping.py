@@ -6,35 +6,37 @@ import pytest
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.stop import Stop
-from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts
-from jangar.domain.job_execution.finalizers import (
-    CLEANUP_FINALIZER,
-    OUTCOME_FINALIZER,
+from jangar.domain.cancellation import Stop
+from jangar.domain.job_execution.actions import (
     DeleteJob,
     DeletePod,
-    Release,
+    DeletePods,
     ReleaseJob,
     ReleasePod,
     SetTtl,
+    SuspendJob,
+)
+from jangar.domain.job_execution.cleanup import (
+    CLEANUP_FINALIZER,
+    OUTCOME_FINALIZER,
+    Release,
     our_finalizer_patch,
     release,
 )
+from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts
 from jangar.domain.job_execution.outcome import NothingCertain, Outcome, StillRunning
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache, RecordedJob
 from jangar.domain.job_execution.stopping import (
     Announce,
-    DeletePods,
     GiveUp,
     NothingToStop,
     ReadLive,
     Record,
     Remains,
-    SuspendJob,
     Wait,
     next_stop_step,
 )
-from jangar.domain.retention.values import NEVER, Keep
+from jangar.domain.retention import NEVER, Keep
 
 NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
 DEADLINE = NOON + timedelta(seconds=60)

@@ -1,4 +1,4 @@
-"""Work that is a course of several Jobs: one after another, each repeated as its terms and its loop say."""
+"""Work that is a course of several Jobs: one after another, each repeated as its limits and its loop require."""
 
 import contextlib
 import json
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.job_execution.observation import WorkDefined, WorkMissing, WorkRejected
 from jangar.domain.job_execution.record import AttemptLimits
 from jangar.domain.job_execution.workflow import Loop, RuntimeStep
@@ -39,7 +39,7 @@ def broken(_):
 
 def a_course(*stages, **facts):
     return a_world(
-        course=tuple(RuntimeStep(name=stage) if isinstance(stage, str) else stage for stage in stages),
+        workflow=tuple(RuntimeStep(name=stage) if isinstance(stage, str) else stage for stage in stages),
         **facts,
     )
 
@@ -119,11 +119,11 @@ def test_stages_run_one_after_another():
 def test_names_of_jobs_are_a_function_of_stage_iteration_and_attempt():
     """Also where names of stages are alike."""
     looped = RuntimeStep(name="a", loop=Loop(max_iterations=2))
-    world = a_course(looped, "a-2", terms=AttemptLimits(retries=1))
+    world = a_course(looped, "a-2", attempt_limits=AttemptLimits(retries=1))
     names = [does(world, code) for code in (0, 1, 0, 1, 0)]
     assert verdict(world) == ("Succeeded", "Succeeded")
     assert len(set(names)) == 5
-    again = a_course(looped, "a-2", terms=AttemptLimits(retries=1))
+    again = a_course(looped, "a-2", attempt_limits=AttemptLimits(retries=1))
     assert [does(again, code) for code in (0, 1, 0, 1, 0)] == names
 
 
@@ -142,7 +142,7 @@ def test_nothing_runs_after_a_stage_that_failed():
 @pytest.mark.rule("DAG-9")
 def test_a_failed_stage_is_repeated_after_its_backoff():
     """On a timer, while the child stays Running and the stage is Retrying."""
-    world = a_course("plan", "code", terms=AttemptLimits(retries=1, backoff_seconds=30))
+    world = a_course("plan", "code", attempt_limits=AttemptLimits(retries=1, backoff_seconds=30))
     does(world)
     does(world, code=3)
     assert (steps(world)["code"]["phase"], world.status["phase"]) == ("Retrying", "Running")
@@ -168,7 +168,7 @@ def test_a_failed_stage_is_repeated_after_its_backoff():
 @pytest.mark.rule("DAG-10")
 def test_the_limit_of_a_stage_counts_from_its_own_beginning():
     """Neither the wait before the first nor the stages before it count, and its passing is a failure of the stage."""
-    world = a_course("plan", "code", terms=AttemptLimits(timeout_seconds=60))
+    world = a_course("plan", "code", attempt_limits=AttemptLimits(timeout_seconds=60))
     world.work = WorkMissing(message="not yet")
     world.run_pass()
     world.advance(100)
@@ -348,7 +348,7 @@ def test_a_condition_that_cannot_be_asked(fields, report, end, stop):
 
 def test_an_iteration_that_failed_for_good_ends_the_loop():
     """After its retries, which are its own."""
-    world = a_course(looping(), terms=AttemptLimits(retries=1))
+    world = a_course(looping(), attempt_limits=AttemptLimits(retries=1))
     for code in (3, 0, 3, 3):
         does(world, code)
     assert verdict(world) == ("Failed", "NonZeroExit")
@@ -404,7 +404,7 @@ def test_a_workflow_of_the_existing_system_is_taken_over_where_it_stands():
 def test_the_log_of_every_job_is_kept_before_its_pod_is_let_go():
     """Of each stage, attempt and iteration, once, under a title that says which."""
     looped = RuntimeStep(name="improve", loop=Loop(max_iterations=2))
-    world = a_course("plan", looped, "report", terms=AttemptLimits(retries=1), logs=[])
+    world = a_course("plan", looped, "report", attempt_limits=AttemptLimits(retries=1), logs=[])
     names = [does(world, code) for code in (1, 0, 0, 0, 0)]
     for _ in range(MAX_PASSES):
         world.run_pass()
@@ -443,7 +443,7 @@ def test_a_log_is_kept_once_whenever_the_controller_dies(dies_at):
 @pytest.mark.rule("GC-6", "CAN-2")
 def test_a_log_is_not_kept_again_at_the_end_of_a_child_that_is_cancelled_between_jobs():
     """What the last Job wrote was kept when it ended."""
-    world = a_course("plan", "code", terms=AttemptLimits(retries=1, backoff_seconds=60), logs=[])
+    world = a_course("plan", "code", attempt_limits=AttemptLimits(retries=1, backoff_seconds=60), logs=[])
     does(world, code=1)
     world.run_pass()
     world.child = replace(world.child, requested_by=frozenset({Requester.CANCEL}))

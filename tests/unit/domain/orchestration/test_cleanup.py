@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import Phase, StepKind, StepPhase
-from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.stop import LeftBehind
+from jangar.domain.cancellation import Cancel, LeftBehind
 from jangar.domain.orchestration.actions import ReadChildren, RemoveRunFinalizer, StopChild
 from jangar.domain.orchestration.cleanup import CleanupPlan, cleanup_plan, late_children, refresh_left_behind
 from jangar.domain.orchestration.observation import ChildGone, ChildrenRead

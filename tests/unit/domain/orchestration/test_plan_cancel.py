@@ -3,8 +3,7 @@
 import pytest
 
 from jangar.api.phases import Phase
-from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Cancel, Requester
 from jangar.domain.orchestration.actions import ReadChildren, StopChild
 from jangar.domain.orchestration.observation import ChildrenRead, Limits
 from jangar.domain.orchestration.plan import plan

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from jangar.api.phases import StepKind
-from jangar.domain.cancellation.stop import LeftBehind
+from jangar.domain.cancellation import LeftBehind
 from jangar.domain.orchestration.actions import ReadChildren, RemoveRunFinalizer, StopChild
 from jangar.domain.orchestration.observation import ChildrenRead, Limits
 from support.builders import a_definition, a_step, at

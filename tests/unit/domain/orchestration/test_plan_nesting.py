@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.api.phases import StepKind
-from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation import Requester
 from jangar.domain.orchestration.actions import StartChild
 from jangar.domain.orchestration.observation import ChildrenRead, Limits
 from support.builders import a_definition, a_step, at

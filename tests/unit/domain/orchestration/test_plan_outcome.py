@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import Phase
-from jangar.domain.cancellation.machine import Cancel
+from jangar.domain.cancellation import Cancel
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.status_contract import Lifecycle
 from support.builders import NOON, a_definition, a_step, at

@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.api.phases import CHILD_KINDS, StepKind
-from jangar.domain.cancellation.stop import LeftBehind, Stop
+from jangar.domain.cancellation import LeftBehind, Stop
 from jangar.domain.orchestration.actions import StopChild
 from jangar.domain.orchestration.observation import DefinitionMissing, Limits
 from support.builders import a_definition, a_step, at

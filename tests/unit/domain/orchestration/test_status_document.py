@@ -7,8 +7,7 @@ import pytest
 
 from jangar.api.orchestration.run_status import OrchestrationRunStatus
 from jangar.api.phases import ExecutionMode, Phase, StepKind, StepPhase
-from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.stop import LeftBehind, Stop
+from jangar.domain.cancellation import Cancel, LeftBehind, Stop
 from jangar.domain.orchestration.state import Attempt, RunRecord, StepState
 from jangar.domain.orchestration.status_document import (
     MESSAGE_LIMIT,

@@ -6,9 +6,17 @@ import pytest
 
 from jangar.api.phases import AdmissionPhase
 from jangar.api.reasons import Reason
-from jangar.domain.policies.recording import Recorded, displayed_position, record, recorded_from, recorded_to
-from jangar.domain.policies.verdicts import Allow, Deny, Hold
-from jangar.domain.policies.wording import explain_admission
+from jangar.domain.policies.verdicts import (
+    Allow,
+    Deny,
+    Hold,
+    Recorded,
+    displayed_position,
+    explain_admission,
+    record,
+    recorded_from,
+    recorded_to,
+)
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 

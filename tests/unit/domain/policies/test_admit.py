@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from jangar.api.reasons import Reason
-from jangar.domain.policies.admit import PATIENCE, admit
-from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.admit import PATIENCE, Admitted, LiveRun, Observation, WaitingRun, admit
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
 from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
@@ -13,9 +12,13 @@ NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 
 
 def waiting(name, namespace="a", agent="coder", *, age=10.0, repo=None, **more):
-    ask = RunRequest(agent=agent, repositories=(repo,) if repo else (), missing=more.pop("missing", ()))
+    run_request = RunRequest(
+        agent=agent, repositories=(repo,) if repo else (), missing=more.pop("missing", ())
+    )
     created = NOON - timedelta(seconds=age)
-    return WaitingRun(uid=name, name=name, namespace=namespace, created_at=created, ask=ask, **more)
+    return WaitingRun(
+        uid=name, name=name, namespace=namespace, created_at=created, request=run_request, **more
+    )
 
 
 def live(namespace="a", agent="coder", count=1):

@@ -2,9 +2,8 @@
 
 import pytest
 
-from jangar.domain.policies.build_request import NamedObjects, agent_run_request
-from jangar.domain.policies.repositories import canonical_repository, is_allowed, parse_repository_pattern
-from jangar.domain.policies.request import SecretUse
+from jangar.domain.policies.patterns import canonical_repository, is_allowed, parse_repository_pattern
+from jangar.domain.policies.request import NamedObjects, SecretUse, agent_run_request
 
 OBJECTS = {
     ("Agent", "coder"): {
@@ -56,8 +55,8 @@ def binding(*secrets, **subject):
     return {"spec": {"subjects": [subject], "allowedSecrets": list(secrets)}}
 
 
-def names(ask):
-    return {use.name for use in ask.secrets}
+def names(run_request):
+    return {use.name for use in run_request.secrets}
 
 
 def test_every_secret_is_found_with_who_names_it():
@@ -70,8 +69,8 @@ def test_every_secret_is_found_with_who_names_it():
         workflow={"steps": [{"name": "one", "workload": {"volumes": [step_volume]}}]},
         runtime={"type": "workflow", "config": {"imagePullSecrets": [{"name": "pull"}, 7]}},
     )
-    ask = agent_run_request(run, NamedObjects(find=find))
-    assert names(ask) == {
+    run_request = agent_run_request(run, NamedObjects(find=find))
+    assert names(run_request) == {
         *(
             "env",
             "mounted",
@@ -84,13 +83,15 @@ def test_every_secret_is_found_with_who_names_it():
             "app-key",
         ),
     }
-    assert SecretUse("provider-key", "AgentProvider codex") in ask.secrets
+    assert SecretUse("provider-key", "AgentProvider codex") in run_request.secrets
 
 
 def test_what_is_not_used_is_not_asked_for():
     """A prompt of its own, no repository, another sign-in."""
-    ask = agent_run_request(a_run(systemPrompt="hi", vcsPolicy={"mode": "none"}), NamedObjects(find=find))
-    assert names(ask) == {"provider-key", "memory-url"}
+    run_request = agent_run_request(
+        a_run(systemPrompt="hi", vcsPolicy={"mode": "none"}), NamedObjects(find=find)
+    )
+    assert names(run_request) == {"provider-key", "memory-url"}
 
 
 def test_a_default_memory_is_asked_for_by_runs_that_name_none():
@@ -141,8 +142,8 @@ def test_images_are_those_that_would_be_pulled():
             ]
         },
     )
-    ask = agent_run_request(run, NamedObjects(find=find, default_image="operator"))
-    assert set(ask.images) == {"own", "step", "ghcr.io/team/codex"}
+    run_request = agent_run_request(run, NamedObjects(find=find, default_image="operator"))
+    assert set(run_request.images) == {"own", "step", "ghcr.io/team/codex"}
     unknown = agent_run_request(
         a_run(agentRef={"name": "nobody"}), NamedObjects(find=find, default_image="operator")
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.api.reasons import DENIALS, NEVER_RETRIED, Reason
-from jangar.domain.policies.images import parse_pattern
+from jangar.domain.policies.patterns import parse_pattern
 from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels
 from jangar.domain.policies.policy_checks import policy_violation
 from jangar.domain.policies.request import AgentTerms, RunRequest, SecretUse
@@ -98,10 +98,10 @@ CASES = [
 
 
 @pytest.mark.rule("DAG-9")
-@pytest.mark.parametrize(("ask", "policy", "reason"), CASES)
-def test_a_run_that_breaks_a_rule_is_denied_with_its_reason(ask, policy, reason):
+@pytest.mark.parametrize(("run_request", "policy", "reason"), CASES)
+def test_a_run_that_breaks_a_rule_is_denied_with_its_reason(run_request, policy, reason):
     """The reason is one of denials, and a step is never retried over it."""
-    found = policy_violation(ask, policy)
+    found = policy_violation(run_request, policy)
     assert isinstance(found, Deny)
     assert found.reason is reason
     assert found.reason in DENIALS <= NEVER_RETRIED
@@ -118,7 +118,7 @@ def test_an_unbound_secret_is_named_with_the_fix():
 
 def test_a_run_within_all_rules_has_nothing_against_it():
     """Own labels need nobody's leave; hosts other than GitHub are not its list's matter."""
-    ask = an_ask(
+    run_request = an_ask(
         labels=("team", "jangar.proompteng.ai/step", "app.kubernetes.io/managed-by"),
         images=("ghcr.io/team/app",),
         secrets=(TOKEN,),
@@ -131,7 +131,7 @@ def test_a_run_within_all_rules_has_nothing_against_it():
         images=Images(allowed=patterns("ghcr.io/team/*")),
         repositories=("owner/*",),
     )
-    assert policy_violation(ask, policy) is None
+    assert policy_violation(run_request, policy) is None
 
 
 def test_what_does_not_exist_yet_is_waited_for_unless_the_run_is_denied_anyway():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.domain.policies.images import parse_image, parse_pattern
+from jangar.domain.policies.patterns import parse_image, parse_pattern
 
 DIGEST = "sha256:" + "a" * 64
 

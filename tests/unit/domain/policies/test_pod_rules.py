@@ -2,23 +2,27 @@
 
 import pytest
 
-from jangar.domain.policies.build_request import NamedObjects, agent_run_request, tool_run_request
-from jangar.domain.policies.images import parse_pattern
-from jangar.domain.policies.placement import (
+from jangar.domain.policies.patterns import parse_pattern
+from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels, Pods
+from jangar.domain.policies.policy_checks import (
     allows_node_label,
     allows_toleration,
-    node_labels_in,
     parse_node_label_pattern,
     parse_toleration_pattern,
-    tolerations_in,
+    policy_violation,
 )
-from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels, Pods
-from jangar.domain.policies.policy_checks import policy_violation
-from jangar.domain.policies.request import RunRequest
+from jangar.domain.policies.request import (
+    NamedObjects,
+    RunRequest,
+    agent_run_request,
+    node_labels_in,
+    tolerations_in,
+    tool_run_request,
+)
 
 
-def reason_of(ask, **pods):
-    found = policy_violation(ask, AdmissionPolicy(pods=Pods(**pods)))
+def reason_of(run_request, **pods):
+    found = policy_violation(run_request, AdmissionPolicy(pods=Pods(**pods)))
     return str(found.reason) if found else None
 
 
@@ -93,7 +97,7 @@ OWN = {"own_service_accounts": frozenset({"agents-controllers"}), "own_namespace
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "run_request",
     [
         pytest.param(agent_run({"serviceAccount": "agents-controllers"}), id="run"),
         pytest.param(agent_run({"serviceAccountName": "agents-controllers"}), id="run, other field"),
@@ -108,13 +112,13 @@ OWN = {"own_service_accounts": frozenset({"agents-controllers"}), "own_namespace
         ),
     ],
 )
-def test_the_controllers_own_account_is_never_a_runs(ask):
+def test_the_controllers_own_account_is_never_a_runs(run_request):
     """E7: whoever names it, and whatever the list of allowed ones says."""
-    assert reason_of(ask, **OWN) == "ServiceAccountNotAllowed"
-    assert reason_of(ask, service_accounts=("*",), **OWN) == "ServiceAccountNotAllowed"
-    assert reason_of(ask, **(OWN | {"own_namespace": ""})) == "ServiceAccountNotAllowed"
+    assert reason_of(run_request, **OWN) == "ServiceAccountNotAllowed"
+    assert reason_of(run_request, service_accounts=("*",), **OWN) == "ServiceAccountNotAllowed"
+    assert reason_of(run_request, **(OWN | {"own_namespace": ""})) == "ServiceAccountNotAllowed"
     # Another namespace's account of that name is another account.
-    assert reason_of(ask, **(OWN | {"own_namespace": "elsewhere"})) is None
+    assert reason_of(run_request, **(OWN | {"own_namespace": "elsewhere"})) is None
 
 
 @pytest.mark.parametrize(
@@ -151,12 +155,12 @@ def test_an_app_signs_in_to_hosts_that_the_operator_allows(address, is_allowed, 
     """E14: the host of `apiBaseUrl` gets a token of the app, so users do not choose it."""
     auth = {"app": {"privateKeySecretRef": {"name": "key"}}, **({"method": method} if method else {})}
     vcs = {"provider": "github", "auth": auth, **({"apiBaseUrl": address} if address else {})}
-    ask = agent_run(vcs=vcs)
-    found = policy_violation(ask, AdmissionPolicy())
+    run_request = agent_run(vcs=vcs)
+    found = policy_violation(run_request, AdmissionPolicy())
     assert (found.reason == "HostNotAllowed") is not is_allowed
     listed = AdmissionPolicy(provider_hosts=("ghe.example",))
     if address == "https://ghe.example/api/v3":
-        assert policy_violation(ask, listed).reason == "SecretNotBound"
+        assert policy_violation(run_request, listed).reason == "SecretNotBound"
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,24 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from jangar.api.lifecycle import RetentionStatus
-from jangar.domain.retention.decide import (
+from jangar.domain.retention import (
+    NEVER,
+    WITH_ROOT,
     Delete,
     FinishedRun,
     History,
+    Keep,
     Kept,
     KeptBecause,
+    Resolved,
     Retention,
+    Source,
     is_due,
     may_delete,
+    retention_document,
+    retention_from,
     retention_status,
 )
-from jangar.domain.retention.documents import retention_document, retention_from
-from jangar.domain.retention.values import NEVER, WITH_ROOT, Keep, Resolved, Source
 
 NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
 HOUR = Keep(duration=timedelta(hours=1))

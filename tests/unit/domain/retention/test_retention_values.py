@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jangar.domain.retention.values import (
+from jangar.domain.retention import (
     DEFAULT_JOB_TTL,
     DEFAULT_RUN_RETENTION,
     NEVER,

@@ -5,7 +5,7 @@ import pytest
 from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
 from jangar.domain.job_execution.command import Command
-from jangar.domain.toolrun.tool import NoCommand, command_of, tool_problems
+from jangar.domain.toolrun import NoCommand, command_of, tool_problems
 from picokube.nodeagent.pods.environment import expand_variables
 
 

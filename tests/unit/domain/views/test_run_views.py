@@ -7,8 +7,7 @@ import pytest
 
 from jangar.api.phases import ExecutionMode, Phase, StepKind, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.stop import LeftBehind
+from jangar.domain.cancellation import Cancel, LeftBehind
 from jangar.domain.orchestration.explain import RunView
 from jangar.domain.orchestration.state import Attempt, RunRecord
 from jangar.domain.status_contract import Lifecycle

@@ -99,6 +99,6 @@ def test_a_pass_that_meets_the_fence_is_left_to_the_next_holder():
         assert sent.requests == ["PUT"]
         assert outcomes[0] is Outcome.TRANSIENT
         assert set(outcomes[1:]) == {Outcome.NOT_OURS}
-        assert controller.under_way == []
+        assert controller.keys_in_progress == []
 
     run_virtual(main())

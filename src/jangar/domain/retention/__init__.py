@@ -1,1 +1,0 @@
-"""What is kept how long, and what may be deleted now. Pure; imports: jangar.api, jangar.domain."""
