@@ -8,7 +8,6 @@ from functools import partial
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
-from jangar.api.phases import StepKind
 from jangar.api.tools import TOOL, TOOL_RUN
 from jangar.controllers.admission.wiring import Admission, watched_kinds
 from jangar.controllers.agentrun.agents import Agents
@@ -27,7 +26,6 @@ from jangar.controllers.log_tails import LogTails
 from jangar.controllers.object_writes import ObjectWrites
 from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.act import ActionDependencies as RunHands
-from jangar.controllers.orchestrationrun.children import KINDS
 from jangar.controllers.orchestrationrun.definitions import Definitions
 from jangar.controllers.orchestrationrun.memory import Memories
 from jangar.controllers.orchestrationrun.reconciler import RunReconciler
@@ -283,22 +281,22 @@ class Engine:
 
     def _run_controller(self, compile_condition: ConditionCompiler) -> Controller:
         memories = self._memories
-        for children in self._children:
-            children.subscribe(memories.heard)
+        children = {informer.resource.kind: informer for informer in self._children}
+        for informer in self._children:
+            informer.subscribe(memories.heard)
         self.runs.subscribe(lambda change: _forget(memories, change))
         hands = RunHands(
             client=self._client,
             writes=self._writes,
             runs=self.runs,
-            toolruns=self.toolruns,
-            agentruns=self.agents.runs if self.agents else None,
+            children=children,
             definitions=Definitions(
                 self._client,
                 orchestrations=self.orchestrations.cache,
                 runs=self.runs.cache,
                 resource=self.runs.resource,
                 compile_condition=compile_condition,
-                kinds=[kind for kind in KINDS if self.agents or kind is not StepKind.AGENT_RUN],
+                runs_here=lambda kind: kind.name in children,
             ),
             recorder=self._recorder,
             request_timeout=self._settings.run_limits.request_timeout,
@@ -320,8 +318,8 @@ class Engine:
         parent = owner_key(ORCHESTRATION_RUN.name)
         controller.watch(self.runs, where=asks_to_stop, first=True)
         watch_all(controller, self.runs, own_key, is_status_alone)
-        for children in self._children:
-            watch_all(controller, children, parent, is_new)
+        for informer in self._children:
+            watch_all(controller, informer, parent, is_new)
         controller.watch(self.orchestrations, waiting_in(self.runs, ORCHESTRATION.name))
         controller.watch(self.runs, waiting_in(self.runs, ORCHESTRATION_RUN.name))
         return controller

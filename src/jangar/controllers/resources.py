@@ -18,8 +18,6 @@ STEP: Final = "jangar.proompteng.ai/step"
 ATTEMPT: Final = "jangar.proompteng.ai/attempt"
 MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "jangar"}
 
-STOP: Final = "jangar.proompteng.ai/stop"
-"""Annotation by which a run tells a child why and until when it must stop, as JSON."""
 LINEAGE: Final = "jangar.proompteng.ai/lineage"
 """Annotation of a nested run: the orchestrations that contain it, outermost first, by comma."""
 

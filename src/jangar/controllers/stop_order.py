@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 
-from jangar.controllers.resources import STOP
 from jangar.domain.times import parse_rfc3339, rfc3339
+from jangar.kinds.run_objects import STOP
 
 
 def stop_order(annotations: Mapping[str, str] | None) -> datetime | None:

@@ -9,14 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from jangar.api.kind import Kind
-from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationSpec
-from jangar.api.phases import StepKind
+from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.message_text import Guesses, quoted
 from jangar.domain.orchestration.parameters import resolve_parameters
-from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
+from jangar.domain.orchestration.recursion import nested_calls, recursion_problems
 from jangar.domain.orchestration.retry_source import own_definition_problem, source_problem
-from jangar.domain.orchestration.step_references import target_name
 from jangar.lint.finding import Diagnostic, Finding, Severity
 from jangar.lint.manifests import Manifest
 from jangar.lint.objects import CheckedObject
@@ -105,20 +103,15 @@ def _recursions(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
         ):
             by_namespace[item.manifest.namespace].setdefault(item.manifest.name, item)
     for found in by_namespace.values():
-        calls = {name: _nested_calls(item.definition.spec) for name, item in found.items() if item.definition}
+        calls = {
+            name: nested_calls(item.definition.spec)
+            for name, item in found.items()
+            if item.definition and item.definition.spec
+        }
         for name, problems in recursion_problems(calls).items():
             manifest = found[name].manifest
             for problem in problems:
                 yield manifest.finding(Diagnostic.of(problem))
-
-
-def _nested_calls(spec: OrchestrationSpec | None) -> list[NestedCall]:
-    return [
-        NestedCall(index=index, step=step.name, target=target)
-        for index, step in enumerate(spec.steps if spec else ())
-        if step.kind == StepKind.SUB_ORCHESTRATION
-        and (target := target_name(step, StepKind.SUB_ORCHESTRATION))
-    ]
 
 
 def _parameter_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from jangar.api.meta import JsonObject
 from jangar.api.orchestration import OrchestrationSpec
-from jangar.domain.orchestration.validation import definition_problems
-from jangar.domain.orchestration.validation_steps import not_built_steps
+from jangar.domain.orchestration.validation import definition_problems, not_built_steps
 from jangar.lint.conditions import compile_when
 from jangar.lint.finding import Diagnostic
 from jangar.lint.lenient_parse import ReadSpec, read_spec

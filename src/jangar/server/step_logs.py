@@ -12,13 +12,12 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from jangar.api.agents.agentrun import AGENT_RUN
-from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
-from jangar.api.tools import TOOL_RUN
+from jangar.api.phases import StepPhase
 from jangar.controllers.kept_logs import DROPPED, KeptLogs
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, RUN_UID, resource_of
 from jangar.domain.orchestration.explain import explain_step
 from jangar.domain.orchestration.state import StepState
+from jangar.kinds.registry import step_adapter
 from jangar.server.reading import ReadRun
 from jangar.server.refusals import Refused, Why
 from jangar.server.submit import no_such_step
@@ -36,7 +35,6 @@ MAX_LENGTH: Final = 4 * 1024 * 1024
 TOGETHER: Final = 16
 STAMPED: Final = {"timestamps": "true"}
 """With a time before it no line is empty, and no two are the same."""
-_KINDS: Final = {StepKind.TOOL_RUN: TOOL_RUN, StepKind.AGENT_RUN: AGENT_RUN}
 
 ReadOne = Callable[[str, str], Awaitable[ReadRun]]
 """A run by namespace and name; raises NotFound."""
@@ -126,7 +124,7 @@ async def source_of(read: ReadOne, run: ReadRun, path: str, attempt: int | None)
     state = states[first]
     if not rest:
         return source(run, state, path, attempt)
-    if state.kind is not StepKind.SUB_ORCHESTRATION or not state.child:
+    if not step_adapter(state.kind).view.opens_run or not state.child:
         raise Refused(f"{first} is not a started nested run: it has no step {rest}", Why.MISSING)
     inner = await source_of(read, await read(run.identity.namespace, state.child), rest, attempt)
     return replace(inner, path=path)
@@ -273,8 +271,9 @@ class StepLogs:
 
     async def _uid(self, source: Source) -> str | None:
         """Of a child of an earlier attempt only the name is recorded."""
-        kind = _KINDS.get(source.state.kind)
-        if kind is None or source.child is None:
+        adapter = step_adapter(source.state.kind)
+        kind = adapter.child
+        if kind is None or not adapter.view.has_log or source.child is None:
             return None
         with contextlib.suppress(ApiError):
             child = await self._client.get(resource_of(kind), source.child, source.namespace)
@@ -321,13 +320,12 @@ class StepLogs:
 
 def _without_work(source: Source) -> str:
     state = source.state
-    if state.kind not in CHILD_KINDS:
+    adapter = step_adapter(state.kind)
+    if adapter.child is None:
         return f"a step of kind {state.kind} has no log"
     if state.phase is StepPhase.SUCCEEDED and not state.child:
         return "the step did not run: its outcome was copied from the retried run"
-    if state.kind is StepKind.SUB_ORCHESTRATION:
-        return f"the nested run does not exist: {source.why}"
-    return f"the step has not run: {source.why}"
+    return f"{adapter.view.no_child}: {source.why}"
 
 
 def _lines(text: bytes, tail: int | None) -> list[str]:

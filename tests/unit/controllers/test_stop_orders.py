@@ -2,8 +2,8 @@
 
 import pytest
 
-from jangar.controllers.resources import STOP
 from jangar.controllers.stop_order import stop_order, written_order
+from jangar.kinds.run_objects import STOP
 from support.builders import at
 
 

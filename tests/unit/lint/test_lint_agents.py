@@ -69,7 +69,7 @@ def test_everything_that_is_wrong_with_a_workflow_is_reported_at_once_with_its_p
 """
     )
     found = reported(linted(text))
-    assert found[0].startswith('11:7 spec.workflow.steps[1].name: "-bad-" cannot be a step\'s name (use 1-63')
+    assert found[0].startswith('11:7 spec.workflow.steps[1].name: "-bad-" is not a valid step name (use 1-63')
     assert found[1].startswith("12:7 spec.workflow.steps[2].name: steps[0] and steps[2] are both named")
     assert found[2].startswith("16:21 spec.workflow.steps[3].loop.condition.expression: ")
     assert found[2].endswith("(write an expression that evaluates to true or false)")

@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from jangar.api.phases import StepKind
 from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.following.tree import Seen
 from jangar.cli.runs.reading import RUNS, ReadRun, read_object
 from jangar.cli.runs.waiting import changes
 from jangar.domain.orchestration.definition import Definition
+from jangar.kinds.registry import step_adapter
 from jangar.server.submit import is_over
 from kubekit.client.errors import NotFound, is_transient
 
@@ -70,7 +70,7 @@ class RunReader:
     async def _inside(self, read: ReadRun, depth: int) -> dict[str, Seen]:
         found: dict[str, Seen] = {}
         for state in read.record.steps:
-            if state.kind is not StepKind.SUB_ORCHESTRATION or not state.child or self._left <= 0:
+            if not step_adapter(state.kind).view.opens_run or not state.child or self._left <= 0:
                 continue
             self._left -= 1
             known = self._over.get(state.child_uid or "")

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Final
 
-from jangar.api.phases import StepKind, StepPhase
+from jangar.api.phases import StepPhase
 from jangar.cli.following.log_text import line_text
 from jangar.cli.following.show import tails_of
 from jangar.cli.runs.step_logs import logs_of
+from jangar.kinds.registry import step_adapter
 from jangar.server.step_logs import source
 from kubekit.client.errors import ApiError
 
@@ -25,7 +26,7 @@ async def failed_tails(session: "Session", target: "Target", read: "ReadRun") ->
     failed = [
         source(read, state, state.name, None)
         for state in read.record.steps
-        if state.phase is StepPhase.FAILED and state.child and state.kind is not StepKind.SUB_ORCHESTRATION
+        if state.phase is StepPhase.FAILED and state.child and step_adapter(state.kind).view.has_log
     ]
     try:
         logs = logs_of(session, tails_of(target))

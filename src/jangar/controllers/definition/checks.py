@@ -9,7 +9,6 @@ from jangar.api.agents.implementation import ImplementationText
 from jangar.api.agents.provider import AGENT_PROVIDER, AgentProviderSpec
 from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER
 from jangar.api.orchestration import OrchestrationSpec
-from jangar.api.phases import StepKind
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
@@ -18,10 +17,8 @@ from jangar.domain.agentrun.provider import provider_problems
 from jangar.domain.not_built import not_built_problems
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.message_text import does_not_exist
-from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
-from jangar.domain.orchestration.step_references import target_name
-from jangar.domain.orchestration.validation import definition_problems, execution_mode
-from jangar.domain.orchestration.validation_steps import not_built_steps
+from jangar.domain.orchestration.recursion import NestedCall, nested_calls, recursion_problems
+from jangar.domain.orchestration.validation import definition_problems, execution_mode, not_built_steps
 from jangar.domain.toolrun.tool import tool_problems
 from kubekit.cache.object_cache import Cache, Cached
 
@@ -94,21 +91,12 @@ class OrchestrationCheck:
 
     def _reachable(self, seen: Cached, spec: OrchestrationSpec) -> dict[str, list[NestedCall]]:
         """Calls of this orchestration and of all that it leads to."""
-        calls = {seen.name: _calls(spec)}
+        calls = {seen.name: nested_calls(spec)}
         open_ones = [item.target for item in calls[seen.name]]
         while open_ones:
             name = open_ones.pop()
             cached = None if name in calls else self.orchestrations.get(seen.namespace, name)
             if cached is not None:
-                calls[name] = _calls(OrchestrationSpec.model_validate(cached.view.get("spec") or {}))
+                calls[name] = nested_calls(OrchestrationSpec.model_validate(cached.view.get("spec") or {}))
                 open_ones += [item.target for item in calls[name]]
         return calls
-
-
-def _calls(spec: OrchestrationSpec) -> list[NestedCall]:
-    kind = StepKind.SUB_ORCHESTRATION
-    return [
-        NestedCall(index=index, step=step.name, target=target)
-        for index, step in enumerate(spec.steps)
-        if step.kind == kind and (target := target_name(step, kind))
-    ]

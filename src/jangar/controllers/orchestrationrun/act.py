@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, assert_never
 
-from jangar.api.phases import StepKind
+from jangar.api.meta import JsonObject
 from jangar.api.reasons import Reason
 from jangar.controllers.object_writes import ObjectWrites
 from jangar.controllers.orchestrationrun.children import (
@@ -40,6 +41,8 @@ from jangar.domain.orchestration.observation import (
     SnapshotConflict,
 )
 from jangar.domain.orchestration.state import RunRecord
+from jangar.kinds.registry import step_adapter
+from jangar.kinds.step_adapter import StepAdapter
 from kubekit.cache.informer import Informer
 from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client
@@ -59,9 +62,8 @@ class ActionDependencies:
     client: Client
     writes: ObjectWrites
     runs: Informer
-    toolruns: Informer
-    agentruns: Informer | None
-    """None where agents are not looked after."""
+    children: Mapping[str, Informer]
+    """Informers of the kinds of children that this controller runs, by the name of the kind."""
     definitions: Definitions
     recorder: EventRecorder
     request_timeout: timedelta
@@ -124,11 +126,11 @@ async def _read_children(deps: ActionDependencies, subject: RunContext) -> None:
     seen, memory, cancel = subject.seen, subject.memory, subject.record.cancel
     began = deps.now()
     there: dict[str, Child] = {}
-    for informer in _informers(deps):
+    for informer in deps.children.values():
         for obj in await deps.client.list(informer.resource, seen.namespace, labels=f"{RUN_UID}={seen.uid}"):
             cached = informer.cache.record_write(obj)
             if _is_ours(subject, obj):
-                there[cached.name] = child_seen(cached)
+                there[cached.name] = child_seen(cached, memory.adapter_of(subject.record, cached))
     gone = {
         state.child: ChildGone(name=state.child)
         for state in subject.record.steps
@@ -176,9 +178,9 @@ async def _ask_child(deps: ActionDependencies, subject: RunContext, action: Chil
         case ConfirmChild(child=name):
             return await _confirm(deps, subject, name)
         case StopChild(child=name):
-            return await _tell(deps, subject, name, stop_patch(action))
+            return await _patch(deps, subject, name, partial(stop_patch, action))
         case SuspendChild(child=name, suspend=suspend):
-            return await _tell(deps, subject, name, {"spec": {"suspend": suspend}})
+            return await _patch(deps, subject, name, partial(_suspend_patch, suspend))
         case _:
             assert_never(action)
 
@@ -188,7 +190,7 @@ async def _start(deps: ActionDependencies, subject: RunContext, action: StartChi
     memory, seen = subject.memory, subject.seen
     if memory.pinned is None or action.step in memory.pinned.unstartable:
         return True
-    informer = _informer(deps, action.kind)
+    informer = deps.children[step_adapter(action.kind).child_name]
     manifest = child_manifest(
         action,
         memory.pinned.steps[action.step],
@@ -222,7 +224,8 @@ async def _adopt(
     obj = await deps.client.get(informer.resource, action.child, seen.namespace)
     wanted, found = hash_of(manifest, action.kind), hash_of(obj, action.kind)
     if is_controlled_by(obj, seen.uid) and found is not None and found == wanted:
-        memory.learn({action.child: child_seen(informer.cache.record_write(obj))})
+        cached = informer.cache.record_write(obj)
+        memory.learn({action.child: child_seen(cached, step_adapter(action.kind))})
         return True
     kind, uid = informer.resource.kind, obj["metadata"]["uid"]
     message = (
@@ -254,33 +257,34 @@ async def _confirm(deps: ActionDependencies, subject: RunContext, name: str) -> 
         except NotFound:
             continue
         if _is_ours(subject, obj):
-            subject.memory.learn({name: child_seen(informer.cache.record_write(obj))})
+            cached = informer.cache.record_write(obj)
+            adapter = subject.memory.adapter_of(subject.record, cached)
+            subject.memory.learn({name: child_seen(cached, adapter)})
             return True
     subject.memory.learn({name: ChildGone(name=name)})
     return True
 
 
-async def _tell(deps: ActionDependencies, subject: RunContext, name: str, body: dict[str, object]) -> bool:
-    """Write it into the child's spec; one that is not there is gone, which is learned."""
+async def _patch(
+    deps: ActionDependencies, subject: RunContext, name: str, body: Callable[[StepAdapter], JsonObject]
+) -> bool:
+    """Patch the child; confirm whether one that is not in the cache is gone."""
     for informer in _informers_of(deps, subject, name):
         cached = informer.cache.get(subject.seen.namespace, name)
         if cached is not None and subject.memory.is_ours(subject.record, cached):
-            await deps.writes.merge(informer, name, cached.namespace, cached.uid, body)
+            adapter = subject.memory.adapter_of(subject.record, cached)
+            await deps.writes.merge(informer, name, cached.namespace, cached.uid, body(adapter))
             return False
     return await _confirm(deps, subject, name)
 
 
+def _suspend_patch(suspend: bool, adapter: StepAdapter) -> JsonObject:
+    if adapter.suspend is None:
+        raise AssertionError(f"a step of kind {adapter.name} cannot be suspended")
+    return adapter.suspend(suspend)
+
+
 def _informers_of(deps: ActionDependencies, subject: RunContext, name: str) -> list[Informer]:
-    """Where a child of this name is, or could be."""
-    kinds = {state.kind for state in subject.record.steps if state.child == name}
-    return [_informer(deps, kind) for kind in kinds] or _informers(deps)
-
-
-def _informer(deps: ActionDependencies, kind: StepKind) -> Informer:
-    if kind is StepKind.AGENT_RUN and deps.agentruns is not None:
-        return deps.agentruns
-    return deps.runs if kind is StepKind.SUB_ORCHESTRATION else deps.toolruns
-
-
-def _informers(deps: ActionDependencies) -> list[Informer]:
-    return [item for item in (deps.toolruns, deps.agentruns, deps.runs) if item is not None]
+    """Informers of the kinds that a child of this name has, or could have."""
+    kinds = {step_adapter(state.kind).child_name for state in subject.record.steps if state.child == name}
+    return [deps.children[kind] for kind in kinds & deps.children.keys()] or list(deps.children.values())

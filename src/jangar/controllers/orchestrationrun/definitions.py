@@ -1,14 +1,14 @@
 """Which definition a run executes: the one that was stored for it, or the one it would start with now."""
 
 import base64
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from jangar.api.kind import Kind
 from jangar.api.orchestration import OrchestrationRunSpec, OrchestrationSpec, RetryOf
-from jangar.api.phases import CHILD_KINDS, TERMINAL, Phase, StepKind
+from jangar.api.phases import TERMINAL, Phase
 from jangar.api.problems import Problem
-from jangar.controllers.orchestrationrun.children import KINDS
 from jangar.controllers.orchestrationrun.memory import Pinned
 from jangar.controllers.orchestrationrun.step_pages import read_steps
 from jangar.controllers.resources import MANAGED_BY, RUN_UID, is_controlled_by, owner_reference
@@ -25,8 +25,7 @@ from jangar.domain.orchestration.snapshot import (
     snapshot_name,
 )
 from jangar.domain.orchestration.status_document import run_record
-from jangar.domain.orchestration.validation import define
-from jangar.domain.orchestration.validation_steps import not_built_steps
+from jangar.domain.orchestration.validation import define, not_built_steps
 from kubekit.cache.object_cache import Cache, Cached
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import CONFIG_MAPS
@@ -94,15 +93,15 @@ class Definitions:
         runs: Cache,
         resource: Resource,
         compile_condition: ConditionCompiler,
-        kinds: Collection[StepKind] = KINDS,
+        runs_here: Callable[[Kind], bool] = lambda _: True,
     ) -> None:
-        """`kinds`: of steps whose children are started here."""
+        """`runs_here` says whether this controller runs children of a kind."""
         self._client = client
         self._orchestrations = orchestrations
         self._runs = runs
         self._resource = resource
         self._compile = compile_condition
-        self._kinds = kinds
+        self._runs_here = runs_here
 
     async def current(self, run: Cached, spec: OrchestrationRunSpec) -> Resolution:
         """What the run would start with now."""
@@ -224,7 +223,7 @@ class Definitions:
             unstartable=frozenset(
                 step.name
                 for step in definition.steps
-                if step.kind in CHILD_KINDS and step.kind not in self._kinds
+                if step.adapter.child is not None and not self._runs_here(step.adapter.child)
             ),
             positions={step.name: position for position, step in enumerate(definition.steps)},
         )

@@ -7,11 +7,14 @@ from typing import Any, Final, NamedTuple
 from jangar.api.meta import JsonObject
 from jangar.controllers.orchestrationrun.children import child_seen, is_recorded
 from jangar.controllers.resources import STEP
+from jangar.domain.orchestration.child_names import label_value
 from jangar.domain.orchestration.definition import Definition, StepDefinition
 from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildrenRead, ChildSeen
 from jangar.domain.orchestration.plan import Plan
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.status_document import step_document
+from jangar.kinds.registry import adapter_of_child, step_adapter
+from jangar.kinds.step_adapter import StepAdapter
 from kubekit.cache.indexers import OWNER_UID
 from kubekit.cache.informer import Change
 from kubekit.cache.object_cache import Cache, Cached
@@ -104,7 +107,7 @@ class RunMemory:
                 continue
             if is_there:
                 self.made[name] = uid
-                children[name] = child_seen(cached)
+                children[name] = child_seen(cached, self.adapter_of(record, cached))
             elif not isinstance(children.get(name), ChildGone | ChildRefused):
                 children.pop(name, None)
         self.news.clear()
@@ -119,6 +122,16 @@ class RunMemory:
             return True
         state = self.state_of(record, cached.labels.get(STEP, ""), cached.name)
         return state is not None and is_recorded(state, cached.view, self.uid)
+
+    def adapter_of(self, record: RunRecord, cached: Cached) -> StepAdapter:
+        """The adapter of the step that created the object; of any step that could have, if its label was changed."""
+        label = cached.labels.get(STEP, "")
+        position = self.pinned.positions.get(label) if self.pinned is not None else None
+        if position is None or position >= len(record.steps):
+            steps = enumerate(record.steps)
+            position = next((at for at, state in steps if label_value(state.name) == label), None)
+        adapter = None if position is None else step_adapter(record.steps[position].kind)
+        return adapter if adapter and adapter.child else adapter_of_child(cached.view.get("kind"))
 
     def state_of(self, record: RunRecord, step: str, child: str) -> StepState | None:
         """The recorded step of this name, if its current attempt has a child of that name."""

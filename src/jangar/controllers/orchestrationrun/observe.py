@@ -28,6 +28,7 @@ from jangar.domain.orchestration.observation import (
 )
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.times import parse_rfc3339
+from jangar.kinds.registry import step_adapter
 from kubekit.cache.object_cache import Cached
 
 
@@ -114,7 +115,7 @@ def _facts(obj: Mapping[str, Any], spec: OrchestrationRunSpec) -> RunFacts:
 
 
 def _with_unstartable(recorded: RunRecord, memory: RunMemory) -> Mapping[str, Child]:
-    """Where agents are not looked after, such a step waits, and says why, until it is stopped."""
+    """The children, with a waiting one for each step whose child this controller does not run."""
     if memory.pinned is None or not memory.pinned.unstartable:
         return memory.children
     waiting = {
@@ -135,5 +136,5 @@ def _waits(state: StepState) -> Child:
         phase=Phase.PENDING,
         created_at=state.attempt_started_at or state.started_at or parse_rfc3339("1970-01-01T00:00:00Z"),
         reason=Reason.BLOCKED,
-        message="this controller does not run agents",
+        message=step_adapter(state.kind).not_run_here,
     )

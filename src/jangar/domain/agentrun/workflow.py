@@ -10,8 +10,8 @@ from jangar.api.reasons import Reason
 from jangar.domain.agentrun.inputs import input_problems
 from jangar.domain.job_execution.workflow import CONTROL, Loop, RuntimeStep
 from jangar.domain.orchestration.definition import Condition, ConditionCompiler
+from jangar.domain.orchestration.validation import name_problems
 from jangar.domain.orchestration.validation_references import Place
-from jangar.domain.orchestration.validation_steps import name_problems
 
 CONTROL_PATH = "/workspace/.agentrun/loop-control.json"
 """Where an iteration leaves what its loop's condition looks at, unless the loop names another file."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from jangar.api.phases import StepKind
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinDefinition:
@@ -19,7 +17,7 @@ class StartChild:
     """Create the child of an attempt; a child with that name that the run owns is the same one."""
 
     step: str
-    kind: StepKind
+    kind: str
     attempt: int
     child: str
     parameters: Mapping[str, str]

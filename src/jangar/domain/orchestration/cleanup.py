@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from jangar.api.phases import CHILD_OBJECTS, TERMINAL
+from jangar.api.phases import TERMINAL
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.orchestration.actions import Action, ReadChildren, RemoveRunFinalizer, StopChild
 from jangar.domain.orchestration.observation import Child, ChildGone, ChildrenRead, ChildSeen, Observation
 from jangar.domain.orchestration.state import RunRecord
+from jangar.kinds.registry import step_adapter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ def late_children(record: RunRecord, children: Mapping[str, Child]) -> tuple[Lef
     """Children whose create was in flight when the run ended; nothing waited for them."""
     known = {item.name for item in record.left_behind}
     return tuple(
-        LeftBehind(kind=CHILD_OBJECTS.get(state.kind, str(state.kind)), name=child.name, uid=child.uid)
+        LeftBehind(kind=step_adapter(state.kind).child_name, name=child.name, uid=child.uid)
         for state in record.steps
         if state.child is not None and state.child_uid is None and state.child not in known
         if isinstance(child := children.get(state.child), ChildSeen)

@@ -9,10 +9,12 @@ from datetime import timedelta
 from typing import Protocol
 
 from jangar.api.orchestration import Policies, Step
-from jangar.api.phases import ExecutionMode, OnJobMissing, StepKind
+from jangar.api.phases import ExecutionMode, OnJobMissing
 from jangar.domain.orchestration.graph import Graph
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.orchestration.templates import Template
+from jangar.kinds.registry import step_adapter
+from jangar.kinds.step_adapter import StepAdapter
 
 
 class Condition(Protocol):
@@ -46,7 +48,7 @@ class StepDefinition:
 
     index: int
     name: str
-    kind: StepKind
+    kind: str
     needs: tuple[int, ...]
     target: str | None = None
     """Name of the Agent, Tool or Orchestration that the child runs."""
@@ -59,7 +61,11 @@ class StepDefinition:
     inputs: Mapping[str, Template] = field(default_factory=dict)
     output_defaults: Mapping[str, str] = field(default_factory=dict)
     source: Step | None = None
-    """What the user wrote, for building the child."""
+    """The step as written, for the child's spec."""
+
+    @property
+    def adapter(self) -> StepAdapter:
+        return step_adapter(self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,13 @@
 Values only. Nested runs, AgentRuns and ToolRuns all look like a `ChildSeen` here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum
 
 from jangar.api.orchestration import Policies
-from jangar.api.phases import CHILD_KINDS, Phase, StepKind
+from jangar.api.phases import Phase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.request import Requester
@@ -119,7 +119,8 @@ class Limits:
     request_timeout: timedelta = timedelta(seconds=10)
     cleanup_interval: timedelta = timedelta(seconds=10)
     max_depth: int = 10
-    supported_kinds: frozenset[StepKind] = CHILD_KINDS
+    supported_kinds: Collection[str] | None = None
+    """Step kinds that may start; None: all that create a child."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
 from jangar.domain.orchestration.progress import Progress
 from jangar.domain.orchestration.recording import with_verdict
 from jangar.domain.orchestration.run_outputs import run_outputs
+from jangar.domain.orchestration.starting import next_action
 from jangar.domain.orchestration.state import RunRecord, StepState
-from jangar.domain.orchestration.steering import steer
 from jangar.domain.orchestration.step_transitions import PlanningPass
 from jangar.domain.orchestration.unresolved_definition import verdict_without_definition
 from jangar.domain.times import whole_millisecond
@@ -259,7 +259,7 @@ class _Planner:
         for index in sorted(candidates & work.progress.live):
             state = work.progress.states[index]
             child = self.observation.children.get(state.child or "")
-            action = steer(self.observation, self.definition.steps[index], state, child, work.scope)
+            action = next_action(self.observation, self.definition.steps[index], state, child, work.scope)
             if action is not None:
                 pending.append((index, action))
         return pending

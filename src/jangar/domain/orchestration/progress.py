@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from heapq import heappop, heappush
 
-from jangar.api.phases import CHILD_KINDS, StepPhase
+from jangar.api.phases import StepPhase
 from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.readiness import blocks_dependents, is_unforgiven, releases, was_interrupted
 from jangar.domain.orchestration.state import StepState
+from jangar.kinds.registry import creates_child
 
 
 class Progress:
@@ -142,7 +143,7 @@ class Progress:
         return self.tally.ended == len(self.states)
 
     def _holds_place(self, index: int) -> bool:
-        return self.definition.steps[index].kind in CHILD_KINDS
+        return creates_child(self.definition.steps[index].kind)
 
     def timer_of(self, index: int) -> datetime | None:
         """When the step must be looked at again if nothing happens."""

@@ -1,17 +1,17 @@
-"""How an attempt begins: its child's name and inputs, or why it cannot. Knows one step at a time."""
+"""Starts an attempt: its child's name, hash and inputs, or why it fails; and the next action for its child."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
+from jangar.api.phases import TERMINAL, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.child_identity import child_hash, child_spec
+from jangar.domain.orchestration.actions import Action, ConfirmChild, StartChild, StopChild, SuspendChild
+from jangar.domain.orchestration.child_identity import child_hash
 from jangar.domain.orchestration.child_names import child_name, label_value
 from jangar.domain.orchestration.child_results import fail_step, transition
 from jangar.domain.orchestration.definition import Definition, StepDefinition
-from jangar.domain.orchestration.observation import Limits, RunFacts
-from jangar.domain.orchestration.recursion import nesting_refusal
+from jangar.domain.orchestration.observation import Child, ChildSeen, Limits, Observation, RunFacts
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.orchestration.templates import (
@@ -25,7 +25,7 @@ from jangar.domain.orchestration.templates import (
 
 
 def evaluate_when(step: StepDefinition, state: StepState, scope: Scope, now: datetime) -> StepState:
-    """The state of a step that may start, once its own condition was asked: unchanged where it holds."""
+    """The state after evaluating the step's own condition: unchanged if it is true."""
     if step.when is None:
         return state
     try:
@@ -73,12 +73,13 @@ def start_attempt(
 
 
 def expected_child_hash(step: StepDefinition, attempt: int, run: RunFacts, scope: Scope) -> str | None:
-    """What the child of this attempt will be recognized by; None for kinds of steps that have none."""
-    if step.kind not in CHILD_KINDS:
+    """The hash by which the child of this attempt is recognized; None for steps that create no child."""
+    adapter = step.adapter
+    if adapter.child is None:
         return None
     return child_hash(
-        step.kind,
-        child_spec(step.kind, step, child_parameters(scope.definition, step, scope)),
+        adapter,
+        adapter.start(step.source, step.target, child_parameters(scope.definition, step, scope)),
         run_uid=run.uid,
         step=label_value(step.name),
         attempt=str(attempt),
@@ -87,7 +88,7 @@ def expected_child_hash(step: StepDefinition, attempt: int, run: RunFacts, scope
 
 
 def child_parameters(definition: Definition, step: StepDefinition, scope: Scope) -> Mapping[str, str]:
-    """What the child of a step that could begin is given. A value that is missing by now is left out."""
+    """The parameters of the child of a started step. A value that is missing by now is omitted."""
     inputs = _inputs(definition, step, scope)
     if not isinstance(inputs, MissingInput | TooLarge):
         return inputs
@@ -98,31 +99,53 @@ def child_parameters(definition: Definition, step: StepDefinition, scope: Scope)
 def _inputs(
     definition: Definition, step: StepDefinition, scope: Scope
 ) -> Mapping[str, str] | MissingInput | TooLarge:
-    """The values of `with`. A definition that declares no parameters hands all of the run's on, as ever."""
-    handed_on = {} if definition.declares_parameters else scope.parameters
-    own = sum(json_size(name) + json_size(value) for name, value in handed_on.items())
-    if own > MAX_RENDERED_BYTES:
+    """The values of `with`. A definition that declares no parameters passes all of the run's to its children."""
+    inherited = {} if definition.declares_parameters else scope.parameters
+    inherited_size = sum(json_size(name) + json_size(value) for name, value in inherited.items())
+    if inherited_size > MAX_RENDERED_BYTES:
         return TooLarge(most=MAX_RENDERED_BYTES)
-    rendered = render_all(step.inputs, scope, most=MAX_RENDERED_BYTES - own)
+    rendered = render_all(step.inputs, scope, most=MAX_RENDERED_BYTES - inherited_size)
     match rendered:
         case MissingInput():
             return rendered
         case TooLarge():
             return TooLarge(most=MAX_RENDERED_BYTES)
         case _:
-            return {**handed_on, **rendered}
+            return {**inherited, **rendered}
 
 
 def _refusal(step: StepDefinition, run: RunFacts, limits: Limits) -> tuple[Reason, str] | None:
-    if step.kind not in limits.supported_kinds:
+    adapter, supported = step.adapter, limits.supported_kinds
+    if adapter.child is None if supported is None else step.kind not in supported:
         return Reason.UNSUPPORTED_STEP, f"steps of kind {step.kind} are not supported yet"
-    if step.kind is StepKind.SUB_ORCHESTRATION and step.target is not None:
-        reason = nesting_refusal(run.lineage, step.target, max_depth=limits.max_depth)
-        if reason is Reason.RECURSIVE_ORCHESTRATION:
-            return (
-                reason,
-                f"the orchestration would contain itself: {' -> '.join((*run.lineage, step.target))}",
-            )
-        if reason is not None:
-            return reason, f"orchestrations are nested more than {limits.max_depth} levels deep"
+    if adapter.refuse_start is not None:
+        return adapter.refuse_start(step.target, run.lineage, limits.max_depth)
     return None
+
+
+def next_action(
+    observation: Observation, step: StepDefinition, state: StepState, child: Child | None, scope: Scope
+) -> Action | None:
+    """The action that the recorded state of a live step requires and its child has not acknowledged."""
+    name = state.child
+    if name is None:
+        return None
+    if state.stop is not None:
+        if isinstance(child, ChildSeen) and (child.stop_requested or child.phase in TERMINAL):
+            return None
+        deadline = state.stop.deadline - observation.limits.child_margin
+        return StopChild(child=name, reason=state.stop.reason, deadline=deadline)
+    if isinstance(child, ChildSeen):
+        suspend = observation.run.suspend
+        if step.adapter.suspend is not None and child.suspended != suspend:
+            return SuspendChild(child=name, suspend=suspend)
+        return None
+    if child is None and state.child_uid is not None:
+        return ConfirmChild(step=step.name, child=name)
+    return StartChild(
+        step=step.name,
+        kind=step.kind,
+        attempt=state.attempt,
+        child=name,
+        parameters=child_parameters(scope.definition, step, scope),
+    )

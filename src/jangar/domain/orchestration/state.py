@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from jangar.api.phases import STEP_TERMINAL, ExecutionMode, StepKind, StepPhase
+from jangar.api.phases import STEP_TERMINAL, ExecutionMode, StepPhase
 from jangar.domain.cancellation.machine import Cancel
 from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.status_contract import Lifecycle
@@ -29,7 +29,7 @@ class StepState:
     """Where one step is."""
 
     name: str
-    kind: StepKind
+    kind: str
     phase: StepPhase = StepPhase.PENDING
     reason: str = ""
     message: str = ""

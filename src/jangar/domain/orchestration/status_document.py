@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jangar.api.kinds import by_name
 from jangar.api.meta import JsonObject
-from jangar.api.phases import CHILD_OBJECTS, ExecutionMode, StepKind, StepPhase
+from jangar.api.phases import ExecutionMode, StepPhase
 from jangar.domain.cancellation.documents import (
     cancel_document,
     cancel_from,
@@ -16,6 +15,7 @@ from jangar.domain.cancellation.documents import (
 from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.state import Attempt, RunRecord, StepState
 from jangar.domain.status_contract import LIFECYCLE_FIELDS, lifecycle_from, lifecycle_to, time_from, time_to
+from jangar.kinds.registry import STEP_KINDS, step_adapter
 
 RUN_FIELDS = LIFECYCLE_FIELDS | {
     "runId",
@@ -102,9 +102,11 @@ def step_document(state: StepState) -> JsonObject:
 def step_state(document: Mapping[str, Any]) -> StepState:
     """Read back from one entry of `stepStatuses`."""
     reference = document.get("resourceRef") or {}
+    if document["kind"] not in STEP_KINDS:
+        raise ValueError(f"{document['kind']} is not a step kind")
     return StepState(
         name=document["name"],
-        kind=StepKind(document["kind"]),
+        kind=document["kind"],
         phase=StepPhase(document.get("phase") or StepPhase.PENDING),
         reason=document.get("reason") or "",
         message=document.get("message") or "",
@@ -130,11 +132,11 @@ def step_state(document: Mapping[str, Any]) -> StepState:
 def _reference(state: StepState) -> JsonObject | None:
     if state.child is None:
         return None
-    kind = by_name(CHILD_OBJECTS.get(state.kind, ""))
+    adapter = step_adapter(state.kind)
     return _present(
         {
-            "apiVersion": kind and kind.api_version,
-            "kind": CHILD_OBJECTS.get(state.kind, str(state.kind)),
+            "apiVersion": adapter.child and adapter.child.api_version,
+            "kind": adapter.child_name,
             "name": state.child,
             "uid": state.child_uid,
             "hash": state.child_hash,

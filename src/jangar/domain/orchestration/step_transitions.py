@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 
-from jangar.api.phases import CHILD_KINDS, CHILD_OBJECTS, StepPhase
+from jangar.api.phases import StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.orchestration.child_results import (
@@ -26,6 +26,7 @@ from jangar.domain.orchestration.progress import Progress
 from jangar.domain.orchestration.readiness import MAX_CAUSES, Roots, roots_of
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.starting import evaluate_when, expected_child_hash, start_attempt
+from jangar.kinds.registry import creates_child
 
 
 class PlanningPass:
@@ -45,8 +46,8 @@ class PlanningPass:
         self.progress = progress
         self.policies = policies
         self.now = now
-        self.waiting = [index for index in waiting if definition.steps[index].kind in CHILD_KINDS]
-        self.waiting_free = [index for index in waiting if definition.steps[index].kind not in CHILD_KINDS]
+        self.waiting = [index for index in waiting if creates_child(definition.steps[index].kind)]
+        self.waiting_free = [index for index in waiting if not creates_child(definition.steps[index].kind)]
         heapify(self.waiting)
         heapify(self.waiting_free)
         self.left_behind: list[LeftBehind] = []
@@ -80,7 +81,7 @@ class PlanningPass:
             if found.left_behind:
                 self.left_behind.append(
                     LeftBehind(
-                        kind=CHILD_OBJECTS.get(state.kind, str(state.kind)),
+                        kind=self.definition.steps[index].adapter.child_name,
                         name=state.child or "",
                         uid=found.state.child_uid,
                     )
@@ -137,8 +138,9 @@ class PlanningPass:
     def _due_retries(self) -> tuple[list[int], list[int]]:
         """Steps whose next attempt may begin, those that need no place first; both in list order."""
         due = sorted(filter(self._is_due, self.progress.retrying))
-        placed = [index for index in due if self.definition.steps[index].kind in CHILD_KINDS]
-        return [index for index in due if self.definition.steps[index].kind not in CHILD_KINDS], placed
+        steps = self.definition.steps
+        placed = [index for index in due if creates_child(steps[index].kind)]
+        return [index for index in due if not creates_child(steps[index].kind)], placed
 
     def _is_due(self, index: int) -> bool:
         when = self.progress.states[index].next_retry_at
@@ -184,7 +186,7 @@ class PlanningPass:
         step, state = self.definition.steps[index], self.progress.states[index]
         found = evaluate_when(step, state, self.scope, self.now)
         if found is state:
-            heappush(self.waiting if step.kind in CHILD_KINDS else self.waiting_free, index)
+            heappush(self.waiting if creates_child(step.kind) else self.waiting_free, index)
         self.progress.move(index, found)
 
     def _skip(self, index: int) -> None:

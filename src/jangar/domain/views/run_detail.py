@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from jangar.api.phases import ExecutionMode, StepKind, StepPhase
+from jangar.api.phases import ExecutionMode, StepPhase
 from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.conditions import Condition
 from jangar.domain.orchestration.counts import Counts
@@ -19,7 +19,7 @@ class StepRow:
     """What a run's page shows of a step."""
 
     name: str
-    kind: StepKind
+    kind: str
     phase: StepPhase
     reason: str
     sentence: str

@@ -4,9 +4,8 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from jangar.api.kinds import by_name
-from jangar.api.phases import CHILD_OBJECTS
 from jangar.controllers.resources import resource_of
+from jangar.kinds.registry import step_adapter
 from jangar.server.http import models, request_models, rights
 from jangar.server.http.kind_reading import Shown, bare, events_of
 from jangar.server.http.table import Answer, Ask, Entry
@@ -52,7 +51,7 @@ async def show_step(ask: Ask) -> Answer:
 
 async def _child(ask: Ask, source: Source) -> tuple[dict[str, Any] | None, str]:
     """As the caller may see it."""
-    kind = by_name(CHILD_OBJECTS.get(source.state.kind, ""))
+    kind = step_adapter(source.state.kind).child
     if kind is None:
         return None, f"a step of kind {source.state.kind} creates no object"
     if source.child is None:

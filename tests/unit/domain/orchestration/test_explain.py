@@ -171,7 +171,7 @@ STOP = Stop(requested_at=at(5), reason=Reason.STEP_TIMED_OUT, deadline=at(65))
         pytest.param(
             {},
             {"phase": StepPhase.RUNNING, "stop": STOP},
-            "the step's work is being stopped (StepTimedOut); waiting for running work to stop, at most until "
+            "the step's work is being stopped (StepTimedOut); waiting for its work to end, at most until "
             "2026-02-07T12:01:05Z",
             at(65),
             id="is-being-stopped",
