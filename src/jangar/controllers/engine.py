@@ -34,11 +34,10 @@ from jangar.controllers.quarantine import quarantine_of
 from jangar.controllers.reference_index import (
     UID,
     WAITS_FOR,
-    called,
+    awaited_by,
     child_of_pod,
+    nested_orchestrations,
     waiting_in,
-    wanted_by_run,
-    wanted_by_toolrun,
 )
 from jangar.controllers.resources import CHILD_UID, resource_of
 from jangar.controllers.status_writer import StatusWriter
@@ -54,6 +53,7 @@ from jangar.controllers.watch_predicates import (
 )
 from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.definition import ConditionCompiler
+from jangar.kinds.registry import RUN_KINDS, child_kinds
 from jangar.store.history import History
 from kubekit.cache.indexers import Indexer, label_index
 from kubekit.cache.informer import Change, Informer
@@ -99,13 +99,14 @@ class Engine:
         self._observers = observers
         self._writer = StatusWriter(client)
         self._writes = ObjectWrites(client)
-        self.orchestrations = self._of(ORCHESTRATION, called)
-        self.runs = self._of(ORCHESTRATION_RUN, wanted_by_run)
+        self.orchestrations = self._of(ORCHESTRATION, nested_orchestrations)
+        self.runs = self._of(ORCHESTRATION_RUN, awaited_by(RUN_KINDS[ORCHESTRATION_RUN.name]))
         self.tools = self._of(TOOL)
-        self.toolruns = self._of(TOOL_RUN, wanted_by_toolrun)
+        self.toolruns = self._of(TOOL_RUN, awaited_by(RUN_KINDS[TOOL_RUN.name]))
         self.jobs = self._watching(JOBS, {}, labels=CHILD_UID)
         self.pods = self._watching(PODS, {CHILD_UID: label_index(CHILD_UID)}, labels=CHILD_UID)
         self.agents = Agents.watching(self._indexed) if settings.agents.names != () else None
+        self._other_children = tuple(self._of(kind) for kind in child_kinds() if kind.name not in RUN_KINDS)
         supports = settings.supporting.names != ()
         self.not_built = NotBuiltKinds.watching(self._of) if supports else NotBuiltKinds()
         directory = settings.data_dir
@@ -129,13 +130,13 @@ class Engine:
         if self.history is not None:
             looked_after = {item.name: item for item in self.controllers}
             for informer in self._children:
-                controller = looked_after[informer.resource.kind.lower()]
-                self.history.follow(informer, wake=controller.enqueue, may_act=controller.may_act)
+                if controller := looked_after.get(informer.resource.kind.lower()):
+                    self.history.follow(informer, wake=controller.enqueue, may_act=controller.may_act)
 
     def join(self, manager: Manager) -> None:
         """Have the manager run everything."""
         own = (self.orchestrations, self.runs, self.tools, self.toolruns, self.jobs, self.pods)
-        for informer in (*own, *(self.agents.informers if self.agents else ())):
+        for informer in (*own, *self._other_children, *(self.agents.informers if self.agents else ())):
             manager.add_informer(informer.resource.plural, informer)
         self.not_built.join(manager)
         for informer in self._admission_informers:
@@ -197,7 +198,8 @@ class Engine:
     @property
     def _children(self) -> tuple[Informer, ...]:
         """Of every kind that a run starts."""
-        return (self.toolruns, self.runs, *((self.agents.runs,) if self.agents else ()))
+        agents = (self.agents.runs,) if self.agents else ()
+        return (self.toolruns, self.runs, *agents, *self._other_children)
 
     def _watching(self, resource: Resource, indexes: Mapping[str, Indexer], labels: str = "") -> Informer:
         return Informer(
@@ -348,7 +350,7 @@ class Engine:
             order=order,
             hands=self._hands(children),
             writer=self._writer,
-            owners={kind.name: resource_of(kind) for kind in (ORCHESTRATION_RUN, AGENT_RUN)},
+            owners={run.name: resource_of(run.kind) for run in RUN_KINDS.values() if run.owns_runs},
             limits=limits,
             now=self._now,
             history=self.history,

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
+from jangar.api.orchestration import ORCHESTRATION
 from jangar.api.phases import TERMINAL
-from jangar.api.tools import TOOL
 from jangar.controllers.resources import CHILD_UID
+from jangar.kinds.registry import STEP_KINDS
+from jangar.kinds.run_kind import RunKind
+from kubekit.cache.indexers import Indexer
 from kubekit.cache.informer import Change, Informer
 from kubekit.cache.object_cache import Cached
 from kubekit.controller.reconcile import Key
@@ -45,25 +47,22 @@ def _is_open(obj: Mapping[str, Any]) -> bool:
     return not (status.get("snapshotRef") or status.get("job") or status.get("phase") in TERMINAL)
 
 
-def wanted_by_toolrun(cached: Cached) -> Iterable[str]:
-    obj = cached.view
-    name = ((obj.get("spec") or {}).get("toolRef") or {}).get("name")
-    return (f"{cached.namespace}/{TOOL.name}/{name}",) if name and _is_open(obj) else ()
+def awaited_by(run_kind: RunKind) -> Indexer:
+    """Index of the objects that the runs of a kind wait for."""
+
+    def names(cached: Cached) -> Iterable[str]:
+        obj = cached.view
+        wanted = run_kind.awaited(obj) if _is_open(obj) else ()
+        return [f"{cached.namespace}/{kind}/{name}" for kind, name in wanted]
+
+    return names
 
 
-def wanted_by_run(cached: Cached) -> Iterable[str]:
-    obj = cached.view
-    if not _is_open(obj):
-        return ()
-    spec = obj.get("spec") or {}
-    wanted = {
-        ORCHESTRATION.name: (spec.get("orchestrationRef") or {}).get("name"),
-        ORCHESTRATION_RUN.name: (spec.get("retryOf") or {}).get("name"),
-    }
-    return [f"{cached.namespace}/{kind}/{name}" for kind, name in wanted.items() if name]
-
-
-def called(cached: Cached) -> Iterable[str]:
+def nested_orchestrations(cached: Cached) -> Iterable[str]:
+    """Index of the Orchestrations that an Orchestration runs."""
     steps = (cached.view.get("spec") or {}).get("steps") or ()
-    targets = {(step.get("orchestrationRef") or {}).get("name") for step in steps}
+    fields = {
+        kind: item.references.target_field for kind, item in STEP_KINDS.items() if item.called_orchestration
+    }
+    targets = {(step.get(fields.get(step.get("kind")) or "") or {}).get("name") for step in steps}
     return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]

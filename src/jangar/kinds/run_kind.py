@@ -18,6 +18,10 @@ class RunKind:
     """Fields of the spec that name objects which a run waits for, with the kinds of these objects."""
     plural_noun: str
     """Name of the kind in the reports of `jangar doctor`."""
+    creates_jobs: bool = False
+    """A run's work is a Job of its own."""
+    owns_runs: bool = False
+    """A run can be the owner of other runs."""
 
     @property
     def name(self) -> str:

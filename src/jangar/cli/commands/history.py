@@ -111,12 +111,13 @@ def _query(
     children: bool,
 ) -> "Query":
     from jangar.api.phases import TERMINAL  # noqa: PLC0415 - not needed for --help
+    from jangar.kinds.registry import RUN_KINDS  # noqa: PLC0415
     from jangar.store.rows import Query  # noqa: PLC0415
 
     return Query(
         namespace=namespace,
         phases=tuple(_one_of(item, [str(phase) for phase in TERMINAL], "--phase") for item in phases),
-        kinds=tuple(_one_of(kind, ["OrchestrationRun", "AgentRun", "ToolRun"], "--kind") for kind in kinds),
+        kinds=tuple(_one_of(kind, list(RUN_KINDS), "--kind") for kind in kinds),
         finished_after=datetime.now(UTC) - since if since else None,
         roots_only=not children,
         limit=limit,

@@ -78,13 +78,11 @@ def release_finalizers_command(
 
 def _resources() -> "list[Resource]":
     """What we put a finalizer on; first what decides, so that nothing is held anew for its sake."""
-    from jangar.api.agents.agentrun import AGENT_RUN  # noqa: PLC0415 - heavy
-    from jangar.api.orchestration import ORCHESTRATION_RUN  # noqa: PLC0415
-    from jangar.api.tools import TOOL_RUN  # noqa: PLC0415
-    from jangar.controllers.resources import resource_of  # noqa: PLC0415
+    from jangar.controllers.resources import resource_of  # noqa: PLC0415 - heavy
+    from jangar.kinds.registry import RUN_KINDS  # noqa: PLC0415
     from kubekit.client.builtin import JOBS, PODS  # noqa: PLC0415
 
-    return [*(resource_of(kind) for kind in (ORCHESTRATION_RUN, AGENT_RUN, TOOL_RUN)), JOBS, PODS]
+    return [*(resource_of(run.kind) for run in RUN_KINDS.values()), JOBS, PODS]
 
 
 async def _objects(client: "Client", resource: "Resource", place: str | None) -> list[Any]:

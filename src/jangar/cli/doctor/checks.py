@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import POD_CAUSES, Reason
 from jangar.cli.doctor.facts import Ailment, Check, Facts, Objects
@@ -12,6 +13,7 @@ from jangar.cli.wording import counted
 from jangar.controllers.resources import CHILD_UID, STEP
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.times import parse_rfc3339
+from jangar.kinds.registry import RUN_KINDS
 
 INSTALL: Final = "jangar crds | kubectl apply --server-side -f -"
 GRACE_PERIOD: Final = timedelta(seconds=30)
@@ -160,7 +162,7 @@ def deletions(facts: Facts) -> Check:
     """Nothing is being deleted for longer than stopping its work may take."""
     name = "deletions"
     bound = facts.cancel_bound + GRACE_PERIOD
-    groups = (facts.runs, facts.toolruns, facts.agentruns, facts.jobs, facts.pods)
+    groups = (*facts.runs.values(), facts.jobs, facts.pods)
     ailments = [
         Ailment(
             subject=_object_label(item),
@@ -195,13 +197,15 @@ def _finalizer_fix(obj: Mapping[str, Any]) -> str:
 def orphans(facts: Facts) -> Check:
     """Every Job of ours belongs to a child that is still there."""
     name = "orphaned work"
-    if facts.jobs is None or facts.toolruns is None or facts.agentruns is None:
-        return _skipped(facts, name, "jobs", "toolruns", "agentruns")
-    known = {toolrun["metadata"]["uid"] for toolrun in (*facts.toolruns, *facts.agentruns)}
+    owners = [run for run in RUN_KINDS.values() if run.creates_jobs]
+    runs = [facts.runs.get(run.name, ()) for run in owners]
+    if facts.jobs is None or None in runs:
+        return _skipped(facts, name, "jobs", *(run.plural_noun for run in owners))
+    known = {run["metadata"]["uid"] for group in runs for run in group or ()}
     ailments = [
         Ailment(
             subject=_object_label(job),
-            message="its ToolRun or AgentRun no longer exists",
+            message=f"its {' or '.join(run.name for run in owners)} no longer exists",
             fix=f"kubectl delete job {job['metadata']['name']} -n {job['metadata']['namespace']}",
         )
         for job in facts.jobs
@@ -216,7 +220,8 @@ def orphans(facts: Facts) -> Check:
 def waiting(facts: Facts) -> Check:
     """No run waits for something that does not come by itself."""
     name = "runs that wait"
-    if facts.runs is None:
+    root_runs = facts.runs.get(ORCHESTRATION_RUN.name, ())
+    if root_runs is None:
         return _skipped(facts, name, "runs")
     ailments = [
         Ailment(
@@ -224,10 +229,11 @@ def waiting(facts: Facts) -> Check:
             message=f"waiting for {age(_time(run['metadata']['creationTimestamp']), facts.now)}: {_why(run)}",
             fix=_suggested_fix(run),
         )
-        for run in (*facts.runs, *(facts.toolruns or ()), *(facts.agentruns or ()))
+        for group in facts.runs.values()
+        for run in group or ()
         if _pod_cannot_start(run) or (_waits_unexpectedly(run) and _is_old(run, facts.now))
     ]
-    live = sum(1 for run in facts.runs if _phase(run) not in TERMINAL)
+    live = sum(1 for run in root_runs if _phase(run) not in TERMINAL)
     return Check(name=name, found=f"none; {counted(live, 'live run')}", ailments=tuple(ailments))
 
 

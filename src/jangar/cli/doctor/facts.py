@@ -26,9 +26,8 @@ class Facts:
     leases: Objects | None = ()
     """Leases by which controllers agree."""
     lease_name: str = ""
-    runs: Objects | None = ()
-    toolruns: Objects | None = ()
-    agentruns: Objects | None = ()
+    runs: Mapping[str, Objects | None] = field(default_factory=dict)
+    """By the kind of run."""
     jobs: Objects | None = ()
     """Jobs that carry our label."""
     pods: Objects | None = ()

@@ -7,10 +7,9 @@ from typing import Any
 from jangar.api.phases import TERMINAL
 from jangar.controllers.resources import ATTEMPT, CREATED_BY, STEP
 from jangar.domain.times import parse_rfc3339
+from jangar.kinds.registry import RUN_KINDS
 from jangar.store.rows import Ended, RunRow, StepRow, StoredObject
 from kubekit.cache.object_cache import Cached
-
-_DEFINITIONS = ("orchestrationRef", "agentRef", "toolRef")
 
 
 def written_at(seen: Cached) -> str | None:
@@ -53,7 +52,7 @@ def ended(
             owner_uid=owner.uid if owner is not None else None,
             step=seen.labels.get(STEP),
             attempt=int(attempt) if attempt.isdecimal() else None,
-            definition=_definition(spec),
+            definition=RUN_KINDS[kind].definition_name(spec),
             reason=status.get("reason"),
             message=status.get("message"),
             exit_code=(outcome or {}).get("exitCode"),
@@ -90,10 +89,6 @@ def _whole(seen: Cached, steps: Sequence[Mapping[str, Any]] | None) -> Mapping[s
         return seen.view
     status = {name: value for name, value in seen.view["status"].items() if name != "stepPages"}
     return {**seen.view, "status": {**status, "stepStatuses": list(steps)}}
-
-
-def _definition(spec: Mapping[str, Any]) -> str | None:
-    return next((spec[definition]["name"] for definition in _DEFINITIONS if spec.get(definition)), None)
 
 
 def _log_location(status: Mapping[str, Any]) -> str | None:

@@ -8,4 +8,5 @@ RUN = RunKind(
     definition_field="orchestrationRef",
     waits_for={"orchestrationRef": ORCHESTRATION.name, "retryOf": ORCHESTRATION_RUN.name},
     plural_noun="runs",
+    owns_runs=True,
 )
