@@ -15,9 +15,8 @@ from jangar.domain.orchestration.actions import (
     StopChild,
     SuspendChild,
 )
-from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.observation import ChildrenRead
-from jangar.domain.orchestration.state import RunRecord, StepState
+from jangar.domain.orchestration.state import Counts, RunRecord, StepState
 
 if TYPE_CHECKING:
     from support.simulator import Simulation

@@ -13,7 +13,6 @@ from jangar.api.phases import Phase
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.conditions import Condition
 from jangar.domain.orchestration.actions import Action, StartChild
-from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.observation import (
     Child,
     ChildGone,
@@ -24,7 +23,7 @@ from jangar.domain.orchestration.observation import (
     Observation,
 )
 from jangar.domain.orchestration.plan import Plan, plan
-from jangar.domain.orchestration.state import RunRecord, StepState
+from jangar.domain.orchestration.state import Counts, RunRecord, StepState
 from jangar.domain.times import whole_millisecond
 from support.builders import NOON, a_run
 

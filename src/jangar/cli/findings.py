@@ -7,7 +7,7 @@ import typer
 
 from jangar.cli.terminal import printable
 from jangar.cli.wording import counted
-from jangar.lint.errors import CannotRead
+from jangar.lint.files import CannotRead
 from jangar.lint.finding import Finding, Severity
 from jangar.lint.report import Report
 

@@ -8,8 +8,7 @@ from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.findings import finding_lines
 from jangar.lint.documents import read_documents
-from jangar.lint.errors import CannotRead
-from jangar.lint.files import SourceFile, read_sources
+from jangar.lint.files import CannotRead, SourceFile, read_sources
 from jangar.lint.finding import Severity
 from jangar.lint.report import lint
 

@@ -6,8 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from jangar.lint.errors import CannotRead
 from jangar.lint.limits import MAX_BYTES
+
+
+class LintError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class CannotRead(LintError):
+    """Something that was asked for is not there, not readable, or holds nothing to check."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"cannot read {name}: {why}")
+        self.name, self.why = name, why
+
 
 STDIN: Final = "-"
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})

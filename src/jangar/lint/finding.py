@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jangar.api.problems import Problem, dotted
 from jangar.api.reasons import Reason
-from jangar.lint.naming import name_in
 from jangar.lint.reasons import FileReason
 from jangar.lint.source_positions import Path, Position, Text
 from jangar.lint.tree import Flaw
@@ -105,3 +104,14 @@ def short(text: str) -> str:
         return text
     half = _MAX_TEXT // 2
     return f"{text[:half]}…{text[-half:]}"
+
+
+def name_in(metadata: Any) -> str:
+    """Its name; of an object that gets one later, what it begins with and a star; else nothing."""
+    match metadata:
+        case {"name": str(name)}:
+            return name
+        case {"generateName": str(prefix)} if prefix:
+            return f"{prefix}*"
+        case _:
+            return ""

@@ -11,8 +11,7 @@ from jangar.api.meta import JsonObject
 from jangar.api.problems import dotted
 from jangar.domain.orchestration.message_text import Guesses
 from jangar.lint.documents import Document
-from jangar.lint.finding import Diagnostic, Finding, short
-from jangar.lint.naming import name_in
+from jangar.lint.finding import Diagnostic, Finding, name_in, short
 from jangar.lint.reasons import FileReason
 from jangar.lint.source_positions import Path
 

@@ -51,8 +51,11 @@ def graph_command(
     Draws every Orchestration, and every run with an inline definition.
     Steps appear below their dependencies. A graph that is too wide for the terminal is listed level by level.
     """
-    from jangar.lint.errors import CannotRead  # noqa: PLC0415 - heavy
-    from jangar.lint.files import SourceFile, read_sources  # noqa: PLC0415
+    from jangar.lint.files import (  # noqa: PLC0415
+        CannotRead,
+        SourceFile,
+        read_sources,
+    )
     from jangar.lint.report import lint  # noqa: PLC0415
 
     found = list(read_sources([path], sys.stdin.buffer))

@@ -10,7 +10,7 @@ from jangar.cli.exit_codes import ExitCode
 from jangar.cli.terminal import has_color, write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.lint.errors import CannotRead
+    from jangar.lint.files import CannotRead
     from jangar.lint.report import Report
 
 
@@ -46,8 +46,11 @@ def lint_command(
     line and a fix. Needs no cluster.
     Skips objects of other API groups.
     """
-    from jangar.lint.errors import CannotRead  # noqa: PLC0415 - heavy
-    from jangar.lint.files import SourceFile, read_sources  # noqa: PLC0415
+    from jangar.lint.files import (  # noqa: PLC0415
+        CannotRead,
+        SourceFile,
+        read_sources,
+    )
     from jangar.lint.report import lint  # noqa: PLC0415
 
     found = list(read_sources(paths, sys.stdin.buffer))

@@ -9,7 +9,7 @@ from jangar.api.phases import StepPhase
 from jangar.api.reasons import Reason
 from jangar.cli.runs.reading import ReadRun
 from jangar.domain.cancellation.stop import LeftBehind
-from jangar.domain.orchestration.counts import Counts
+from jangar.domain.orchestration.state import Counts
 from jangar.domain.views.run_detail import RunDetail, StepRow, run_detail
 from jangar.domain.views.run_row import RunRow, run_row
 

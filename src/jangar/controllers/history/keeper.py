@@ -19,7 +19,7 @@ from jangar.controllers.history.event_buffer import PendingEvents
 from jangar.controllers.history.waiting import Ledger, Waiting
 from jangar.controllers.log_tails import LogTails
 from jangar.controllers.orchestrationrun.definitions import recorded_snapshot, snapshot_in
-from jangar.controllers.orchestrationrun.step_pages import read_steps
+from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import reference_to
 from jangar.domain.times import parse_rfc3339
 from jangar.store.errors import Refused, StoreError

@@ -10,14 +10,13 @@ from jangar.api.orchestration import OrchestrationRunSpec, OrchestrationSpec, Re
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.problems import Problem
 from jangar.controllers.orchestrationrun.memory import Pinned
-from jangar.controllers.orchestrationrun.step_pages import read_steps
+from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import MANAGED_BY, RUN_UID, is_controlled_by, owner_reference
 from jangar.domain.orchestration.definition import ConditionCompiler, Definition
-from jangar.domain.orchestration.initial import reused_steps
+from jangar.domain.orchestration.initial import own_definition_problem, reused_steps, source_problem
 from jangar.domain.orchestration.message_text import does_not_exist
 from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, SnapshotConflict
 from jangar.domain.orchestration.parameters import resolve_parameters
-from jangar.domain.orchestration.retry_source import own_definition_problem, source_problem
 from jangar.domain.orchestration.snapshot import (
     decode_snapshot,
     encode_snapshot,

@@ -8,10 +8,8 @@ from jangar.api.orchestration import Policies
 from jangar.api.phases import Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
 from jangar.domain.cancellation.stop import IGNORED_TERM
-from jangar.domain.orchestration.definition import Definition, StepDefinition
-from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
-from jangar.domain.orchestration.readiness import releases
-from jangar.domain.orchestration.state import RunRecord, StepState
+from jangar.domain.orchestration.definition import Definition, RunPolicies, StepDefinition, policies_in_force
+from jangar.domain.orchestration.state import RunRecord, StepState, releases
 from jangar.domain.times import rfc3339
 from jangar.kinds.registry import creates_child
 

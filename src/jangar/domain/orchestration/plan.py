@@ -14,18 +14,21 @@ from jangar.domain.cancellation.machine import Accepted, Cancel, Decision, decid
 from jangar.domain.cancellation.stop import Stop
 from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
 from jangar.domain.orchestration.cleanup import CleanupPlan, cleanup_plan, late_children, refresh_left_behind
-from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.definition import Definition, RunPolicies, policies_in_force
 from jangar.domain.orchestration.initial import initial_states, never_started
 from jangar.domain.orchestration.observation import ChildrenRead, ChildSeen, Observation
-from jangar.domain.orchestration.outcome import RunControls, Verdict, run_verdict
-from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
+from jangar.domain.orchestration.outcome import (
+    RunControls,
+    Verdict,
+    run_outputs,
+    run_verdict,
+    verdict_without_definition,
+    with_verdict,
+)
 from jangar.domain.orchestration.progress import Progress
-from jangar.domain.orchestration.recording import with_verdict
-from jangar.domain.orchestration.run_outputs import run_outputs
 from jangar.domain.orchestration.starting import next_action
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.step_transitions import PlanningPass
-from jangar.domain.orchestration.unresolved_definition import verdict_without_definition
 from jangar.domain.times import whole_millisecond
 
 

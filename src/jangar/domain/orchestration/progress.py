@@ -9,10 +9,15 @@ from datetime import datetime
 from heapq import heappop, heappush
 
 from jangar.api.phases import StepPhase
-from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.readiness import blocks_dependents, is_unforgiven, releases, was_interrupted
-from jangar.domain.orchestration.state import StepState
+from jangar.domain.orchestration.state import (
+    Counts,
+    StepState,
+    blocks_dependents,
+    is_unforgiven,
+    releases,
+    was_interrupted,
+)
 from jangar.kinds.registry import creates_child
 
 

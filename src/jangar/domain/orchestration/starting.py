@@ -7,8 +7,7 @@ from datetime import datetime
 from jangar.api.phases import TERMINAL, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.actions import Action, ConfirmChild, StartChild, StopChild, SuspendChild
-from jangar.domain.orchestration.child_identity import child_hash
-from jangar.domain.orchestration.child_names import child_name, label_value
+from jangar.domain.orchestration.child_names import child_hash, child_name, label_value
 from jangar.domain.orchestration.child_results import fail_step, transition
 from jangar.domain.orchestration.definition import Definition, StepDefinition
 from jangar.domain.orchestration.observation import Child, ChildSeen, Limits, Observation, RunFacts

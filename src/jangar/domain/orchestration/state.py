@@ -1,10 +1,12 @@
 """What is recorded about a run and its steps: the values behind `status`. Knows no Kubernetes, decides nothing."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from jangar.api.phases import STEP_TERMINAL, ExecutionMode, StepPhase
+from jangar.api.reasons import Reason
 from jangar.domain.cancellation.machine import Cancel
 from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.status_contract import Lifecycle
@@ -76,3 +78,76 @@ class RunRecord:
     stop: Stop | None = None
     left_behind: tuple[LeftBehind, ...] = ()
     outputs: Mapping[str, str] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """Steps by phase. Forgiven failures are counted as `ignored`, not as failed."""
+
+    by_phase: dict[StepPhase, int]
+    ignored: int = 0
+
+    @classmethod
+    def of(cls, states: Iterable[StepState]) -> "Counts":
+        states = list(states)
+        return cls(
+            by_phase=dict(Counter(state.phase for state in states)),
+            ignored=sum(state.failure_ignored for state in states),
+        )
+
+    def copy(self) -> "Counts":
+        return Counts(by_phase=self.by_phase.copy(), ignored=self.ignored)
+
+    def move(self, old: StepState, new: StepState) -> None:
+        self.by_phase[old.phase] -= 1
+        self.by_phase[new.phase] = self.by_phase.get(new.phase, 0) + 1
+        self.ignored += new.failure_ignored - old.failure_ignored
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_phase.values())
+
+    @property
+    def ended(self) -> int:
+        return sum(self.by_phase.get(phase, 0) for phase in STEP_TERMINAL)
+
+    def document(self) -> dict[str, int]:
+        """As `status.counts` shows them."""
+        named = {phase.value.lower(): self.by_phase.get(phase, 0) for phase in StepPhase}
+        named["failed"] -= self.ignored
+        return {"total": self.total, **named, "ignored": self.ignored}
+
+
+def releases(state: StepState, mode: ExecutionMode) -> bool:
+    """Whether a dependency in this state lets its dependents start.
+
+    A list passes over a step whose own condition is false; in a graph that step's dependents are skipped.
+    """
+    match state.phase:
+        case StepPhase.SUCCEEDED:
+            return True
+        case StepPhase.FAILED:
+            return state.failure_ignored
+        case StepPhase.SKIPPED:
+            return mode is ExecutionMode.SEQUENTIAL and state.reason == Reason.CONDITION_FALSE
+        case _:
+            return False
+
+
+def blocks_dependents(state: StepState, mode: ExecutionMode) -> bool:
+    """Whether a dependency in this state makes its dependents Skipped: it ended, and did not end well enough."""
+    return state.is_terminal and not releases(state, mode)
+
+
+def is_unforgiven(state: StepState) -> bool:
+    """Whether the step fails the run: failed and not forgiven, or cancelled by hand."""
+    if state.phase is StepPhase.FAILED:
+        return not state.failure_ignored
+    return state.phase is StepPhase.CANCELLED and state.reason == Reason.CHILD_CANCELLED
+
+
+def was_interrupted(state: StepState) -> bool:
+    """Whether a cancel of the run ended the step."""
+    if state.phase is StepPhase.CANCELLED:
+        return state.reason != Reason.CHILD_CANCELLED
+    return state.phase is StepPhase.SKIPPED and state.reason == Reason.RUN_CANCELLED

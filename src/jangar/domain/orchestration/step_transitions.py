@@ -4,12 +4,12 @@ Nothing that can be decided now is left for the next pass. The rules are in `chi
 and `starting`.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 
-from jangar.api.phases import StepPhase
+from jangar.api.phases import ExecutionMode, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.orchestration.child_results import (
@@ -19,14 +19,32 @@ from jangar.domain.orchestration.child_results import (
     mark_stopping,
     transition,
 )
-from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.definition import Definition, RunPolicies
 from jangar.domain.orchestration.observation import Child, ChildSeen, Observation
-from jangar.domain.orchestration.policies import RunPolicies
 from jangar.domain.orchestration.progress import Progress
-from jangar.domain.orchestration.readiness import MAX_CAUSES, Roots, roots_of
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.starting import evaluate_when, expected_child_hash, start_attempt
+from jangar.domain.orchestration.state import StepState, blocks_dependents
 from jangar.kinds.registry import creates_child
+
+MAX_CAUSES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roots:
+    """The nearest ancestors that a skipped step is skipped for, by index in list order."""
+
+    failed: tuple[int, ...] = ()
+    skipped_by_condition: tuple[int, ...] = ()
+    """Steps whose own condition was false."""
+
+    @property
+    def reason(self) -> Reason:
+        return Reason.DEPENDENCY_FAILED if self.failed else Reason.DEPENDENCY_SKIPPED
+
+    @property
+    def causes(self) -> tuple[int, ...]:
+        return self.failed or self.skipped_by_condition
 
 
 class PlanningPass:
@@ -225,3 +243,28 @@ class PlanningPass:
 
     def _move(self, index: int, phase: StepPhase, reason: Reason, message: str = "") -> None:
         self.progress.move(index, transition(self.progress.states[index], self.now, phase, reason, message))
+
+
+def roots_of(
+    needs: Iterable[int],
+    states: Sequence[StepState],
+    mode: ExecutionMode,
+    known: Callable[[int], Roots],
+) -> Roots:
+    """Why a step with these needs is skipped. `known` tells the roots of a need that was itself skipped."""
+    found = [_root(need, states[need], known) for need in needs if blocks_dependents(states[need], mode)]
+    first = found[0]
+    if all(item == first for item in found):
+        return first
+    return Roots(
+        failed=tuple(sorted({index for item in found for index in item.failed})),
+        skipped_by_condition=tuple(sorted({index for item in found for index in item.skipped_by_condition})),
+    )
+
+
+def _root(index: int, state: StepState, known: Callable[[int], Roots]) -> Roots:
+    if state.phase is not StepPhase.SKIPPED:
+        return Roots(failed=(index,))
+    if state.reason == Reason.CONDITION_FALSE:
+        return Roots(skipped_by_condition=(index,))
+    return known(index)

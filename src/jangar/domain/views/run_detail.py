@@ -7,10 +7,9 @@ from datetime import datetime, timedelta
 from jangar.api.phases import ExecutionMode, StepPhase
 from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.conditions import Condition
-from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.explain import RunView, explanation
-from jangar.domain.orchestration.state import Attempt, StepState
+from jangar.domain.orchestration.state import Attempt, Counts, StepState
 from jangar.domain.views.run_row import RunIdentity, RunRow, elapsed, run_row
 
 

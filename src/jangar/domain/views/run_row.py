@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jangar.api.phases import Phase
-from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.state import RunRecord
+from jangar.domain.orchestration.state import Counts, RunRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

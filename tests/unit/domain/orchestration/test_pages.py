@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jangar.domain.orchestration.child_names import owned_name
-from jangar.domain.orchestration.pages import PagedSteps, join_pages, page_name, split_steps
+from jangar.domain.orchestration.status_document import PagedSteps, join_pages, page_name, split_steps
 
 pytestmark = pytest.mark.rule("DAG-14")
 

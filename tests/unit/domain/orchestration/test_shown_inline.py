@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.domain.orchestration.pages import MAX_INLINE, shown_inline, split_steps
+from jangar.domain.orchestration.status_document import MAX_INLINE, shown_inline, split_steps
 
 
 def a_step(number, phase, **more):
