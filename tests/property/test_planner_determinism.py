@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from jangar.domain.orchestration.plan import plan
+from jangar.domain.orchestration.planning.plan import plan
 from jangar.domain.orchestration.state import Counts
 from support.scenarios import a_scenario
 from support.simulator import Faults, Simulation, moment

@@ -12,8 +12,8 @@ from typing import Any
 from jangar.api.phases import Phase
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.conditions import Condition
-from jangar.domain.orchestration.actions import Action, StartChild
-from jangar.domain.orchestration.observation import (
+from jangar.domain.orchestration.planning.actions import Action, StartChild
+from jangar.domain.orchestration.planning.observation import (
     Child,
     ChildGone,
     ChildRefused,
@@ -22,7 +22,7 @@ from jangar.domain.orchestration.observation import (
     Limits,
     Observation,
 )
-from jangar.domain.orchestration.plan import Plan, plan
+from jangar.domain.orchestration.planning.plan import Plan, plan
 from jangar.domain.orchestration.state import Counts, RunRecord, StepState
 from jangar.domain.times import whole_millisecond
 from support.builders import NOON, a_run

@@ -9,7 +9,7 @@ from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.job_execution.observation import WorkLimits
-from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.planning.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.retention.values import NEVER, Keep
 from kubekit.cache.namespaces import Namespaces

@@ -11,9 +11,9 @@ from typing import Any, Final
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.initial import own_definition_problem, source_problem
 from jangar.domain.orchestration.message_text import Guesses, quoted
 from jangar.domain.orchestration.parameters import resolve_parameters
+from jangar.domain.orchestration.planning.initial import own_definition_problem, source_problem
 from jangar.domain.orchestration.recursion import nested_calls, recursion_problems
 from jangar.lint.finding import Diagnostic, Finding, Severity
 from jangar.lint.manifests import Manifest

@@ -20,7 +20,7 @@ from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import RUNNER, AgentDefaults
 from jangar.domain.job_execution.command import PodSettings
 from jangar.domain.job_execution.observation import WorkLimits
-from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.planning.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.lint.conditions import compile_loop, compile_when
 from jangar.processes.controller_shards import ShardCoordinator, shard_coordinator

@@ -16,8 +16,8 @@ from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP
 from jangar.controllers.stop_order import stop_order
 from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
-from jangar.domain.orchestration.actions import StartChild, StopChild
-from jangar.domain.orchestration.observation import ChildGone
+from jangar.domain.orchestration.planning.actions import StartChild, StopChild
+from jangar.domain.orchestration.planning.observation import ChildGone
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.retention.decide import Delete, Kept, KeptBecause
 from jangar.domain.retention.values import NEVER, Keep, keep_for

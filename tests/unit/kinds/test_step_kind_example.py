@@ -9,8 +9,8 @@ import pytest
 import support.step_kind_example
 from jangar.cli.runs.describing import described
 from jangar.controllers.orchestrationrun.children import child_manifest, child_seen, hash_of, stop_patch
-from jangar.domain.orchestration.actions import StartChild, StopChild
 from jangar.domain.orchestration.explain import RunView, explain_step
+from jangar.domain.orchestration.planning.actions import StartChild, StopChild
 from jangar.domain.orchestration.status_document import run_document, run_record
 from jangar.kinds import registry
 from jangar.kinds.registry import STEP_KINDS

@@ -23,7 +23,7 @@ from jangar.controllers.orchestrationrun.definitions import Definitions, Found
 from jangar.controllers.orchestrationrun.memory import Pinned, RunMemory
 from jangar.controllers.resources import RUN_UID, STEP, is_controlled_by, owner_reference
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
-from jangar.domain.orchestration.actions import (
+from jangar.domain.orchestration.planning.actions import (
     Action,
     ConfirmChild,
     PinDefinition,
@@ -33,7 +33,7 @@ from jangar.domain.orchestration.actions import (
     StopChild,
     SuspendChild,
 )
-from jangar.domain.orchestration.observation import (
+from jangar.domain.orchestration.planning.observation import (
     Child,
     ChildGone,
     ChildRefused,

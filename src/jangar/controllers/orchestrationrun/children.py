@@ -14,10 +14,10 @@ from jangar.controllers.resources import (
 )
 from jangar.controllers.stop_order import written_order
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
-from jangar.domain.orchestration.actions import StartChild, StopChild
 from jangar.domain.orchestration.child_names import child_hash, label_value
 from jangar.domain.orchestration.definition import StepDefinition
-from jangar.domain.orchestration.observation import ChildSeen
+from jangar.domain.orchestration.planning.actions import StartChild, StopChild
+from jangar.domain.orchestration.planning.observation import ChildSeen
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.times import parse_rfc3339
 from jangar.kinds.registry import step_adapter

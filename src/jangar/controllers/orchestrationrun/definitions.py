@@ -13,10 +13,14 @@ from jangar.controllers.orchestrationrun.memory import Pinned
 from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import MANAGED_BY, RUN_UID, is_controlled_by, owner_reference
 from jangar.domain.orchestration.definition import ConditionCompiler, Definition
-from jangar.domain.orchestration.initial import own_definition_problem, reused_steps, source_problem
 from jangar.domain.orchestration.message_text import does_not_exist
-from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, SnapshotConflict
 from jangar.domain.orchestration.parameters import resolve_parameters
+from jangar.domain.orchestration.planning.initial import own_definition_problem, reused_steps, source_problem
+from jangar.domain.orchestration.planning.observation import (
+    DefinitionMissing,
+    DefinitionRejected,
+    SnapshotConflict,
+)
 from jangar.domain.orchestration.snapshot import (
     decode_snapshot,
     encode_snapshot,

@@ -9,8 +9,14 @@ from jangar.controllers.orchestrationrun.children import child_seen, is_recorded
 from jangar.controllers.resources import STEP
 from jangar.domain.orchestration.child_names import label_value
 from jangar.domain.orchestration.definition import Definition, StepDefinition
-from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildrenRead, ChildSeen
-from jangar.domain.orchestration.plan import Plan
+from jangar.domain.orchestration.planning.observation import (
+    Child,
+    ChildGone,
+    ChildRefused,
+    ChildrenRead,
+    ChildSeen,
+)
+from jangar.domain.orchestration.planning.plan import Plan
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.status_document import step_document
 from jangar.kinds.registry import adapter_of_child, step_adapter

@@ -14,7 +14,7 @@ from jangar.controllers.resources import LINEAGE
 from jangar.controllers.stop_order import stop_order
 from jangar.domain.cancellation.request import requesters
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.observation import (
+from jangar.domain.orchestration.planning.observation import (
     Child,
     ChildGone,
     ChildrenRead,

@@ -16,9 +16,9 @@ from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
 from jangar.controllers.resources import reference_to
 from jangar.controllers.transitions import phase_change, step_change
-from jangar.domain.orchestration.actions import PinDefinition
-from jangar.domain.orchestration.observation import Limits
-from jangar.domain.orchestration.plan import Plan, plan
+from jangar.domain.orchestration.planning.actions import PinDefinition
+from jangar.domain.orchestration.planning.observation import Limits
+from jangar.domain.orchestration.planning.plan import Plan, plan
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.status_document import step_document
 from jangar.domain.retention.decide import Delete

@@ -88,7 +88,7 @@ async def read_steps(
         return None
     listed = await client.list(CONFIG_MAPS, run.namespace, labels=f"{RUN_UID}={run.uid},{ROLE}={PAGE_ROLE}")
     own = [_decoded(page) for page in listed if _is_recorded(page, run, recorded)]
-    steps = join_pages((), own)
+    steps = join_pages(own)
     if len(steps) != recorded.get("total", len(steps)):
         raise MissingPage(f"pages of run {run.name} are gone or were replaced: see {recorded.get('names')}")
     return steps

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -37,12 +36,6 @@ MESSAGE_LIMIT = 1024
 
 
 MAX_INLINE = 500
-
-
-MAX_PAGE = 500
-
-
-MAX_BYTES = 900 * 1024
 
 
 MAX_INLINE_BYTES = 700 * 1024
@@ -207,40 +200,17 @@ def _present(document: Mapping[str, Any]) -> JsonObject:
     return {name: value for name, value in document.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PagedSteps:
-    """What goes where. Without pages, `inline` is every step."""
-
-    inline: tuple[StepDocument, ...]
-    omitted: int = 0
-    """Active and failed steps that did not fit into `inline`; they are on the pages."""
-    pages: tuple[JsonObject, ...] = ()
-    page_size: int = MAX_PAGE
-    """Steps on each page but the last."""
-    total: int
-
-
-def split_steps(steps: Sequence[StepDocument], *, page_size: int = MAX_PAGE) -> PagedSteps:
-    """Divide the steps. Pass the page size of the run's last status to keep page boundaries."""
-    if len(steps) <= MAX_INLINE and _size(steps) <= MAX_INLINE_BYTES:
-        return PagedSteps(inline=tuple(steps), page_size=page_size, total=len(steps))
-    inline, omitted = shown_inline(steps)
-    pages, size = _pages(steps, page_size)
-    return PagedSteps(inline=inline, omitted=omitted, pages=pages, page_size=size, total=len(steps))
-
-
 def shown_inline(steps: Sequence[StepDocument]) -> tuple[tuple[StepDocument, ...], int]:
-    """Of a run that needs pages, what its status shows all the same, and how many more it would show."""
+    """The active and failed steps that the status of a run with pages shows, and how many more there are."""
     candidates = [index for index, step in enumerate(steps) if _is_active(step)]
     candidates += [index for index, step in enumerate(steps) if step.get("phase") in _UNSUCCESSFUL]
     inline = sorted(_that_fit(steps, candidates))
     return tuple(steps[index] for index in inline), len(candidates) - len(inline)
 
 
-def join_pages(inline: Iterable[StepDocument], pages: Iterable[StepDocument]) -> list[StepDocument]:
-    """Every step of a run in list order, from its status and its pages in any order."""
-    ordered = sorted(pages, key=lambda page: int(page["page"]))
-    return [step for page in ordered for step in page["steps"]] if ordered else list(inline)
+def join_pages(pages: Iterable[StepDocument]) -> list[StepDocument]:
+    """Every step of a run in list order, from its pages in any order."""
+    return [step for page in sorted(pages, key=lambda page: int(page["page"])) for step in page["steps"]]
 
 
 def page_name(run_name: str, run_uid: str, number: int, other: int = 0) -> str:
@@ -261,19 +231,6 @@ def _that_fit(steps: Sequence[StepDocument], candidates: Sequence[int]) -> Itera
         if room < 0:
             return
         yield index
-
-
-def _pages(steps: Sequence[StepDocument], size: int) -> tuple[tuple[JsonObject, ...], int]:
-    """Pages of one size: halved until each fits, for steps that carry much."""
-    while True:
-        starts = range(0, len(steps), size)
-        pages = tuple(
-            {"page": number, "steps": list(steps[start : start + size])}
-            for number, start in enumerate(starts)
-        )
-        if size == 1 or all(_size(page) <= MAX_BYTES for page in pages):
-            return pages, size
-        size //= 2
 
 
 def _size(value: object) -> int:

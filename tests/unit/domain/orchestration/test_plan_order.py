@@ -3,8 +3,8 @@
 import pytest
 
 from jangar.api.phases import ExecutionMode, StepKind
-from jangar.domain.orchestration.actions import StartChild
-from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.planning.actions import StartChild
+from jangar.domain.orchestration.planning.observation import Limits
 from support.builders import NOON, a_definition, a_step, at
 from support.run_driver import Driver
 

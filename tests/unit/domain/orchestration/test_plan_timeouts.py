@@ -4,8 +4,8 @@ import pytest
 
 from jangar.api.phases import StepKind
 from jangar.domain.cancellation.stop import LeftBehind, Stop
-from jangar.domain.orchestration.actions import StopChild
-from jangar.domain.orchestration.observation import DefinitionMissing, Limits
+from jangar.domain.orchestration.planning.actions import StopChild
+from jangar.domain.orchestration.planning.observation import DefinitionMissing, Limits
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 

@@ -4,6 +4,7 @@ import pytest
 
 from jangar.api.phases import ExecutionMode, StepKind, StepPhase
 from jangar.api.reasons import Reason
+from jangar.domain.orchestration.planning.step_transitions import MAX_CAUSES, Roots, roots_of
 from jangar.domain.orchestration.state import (
     StepState,
     blocks_dependents,
@@ -11,7 +12,6 @@ from jangar.domain.orchestration.state import (
     releases,
     was_interrupted,
 )
-from jangar.domain.orchestration.step_transitions import MAX_CAUSES, Roots, roots_of
 
 GRAPH, LIST = ExecutionMode.GRAPH, ExecutionMode.SEQUENTIAL
 

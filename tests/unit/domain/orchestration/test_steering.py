@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import Phase, StepKind, StepPhase
-from jangar.domain.orchestration.actions import ConfirmChild, StartChild, StopChild, SuspendChild
-from jangar.domain.orchestration.observation import ChildGone
+from jangar.domain.orchestration.planning.actions import ConfirmChild, StartChild, StopChild, SuspendChild
+from jangar.domain.orchestration.planning.observation import ChildGone
+from jangar.domain.orchestration.planning.starting import next_action
 from jangar.domain.orchestration.scope import Scope
-from jangar.domain.orchestration.starting import next_action
 from jangar.domain.orchestration.state import StepState, Stop
 from support.builders import NOON, a_child, a_definition, a_run, a_step, an_observation, at
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from jangar.api.phases import StepPhase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.child_results import transition
 from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.planning.child_results import transition
 from jangar.domain.orchestration.state import StepState
 
 

@@ -20,14 +20,14 @@ from jangar.domain.conditions import (
     suspended_claims,
 )
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.observation import (
+from jangar.domain.orchestration.outputs import MAX_BYTES
+from jangar.domain.orchestration.planning.observation import (
     DefinitionMissing,
     DefinitionRejected,
     Observation,
     SnapshotConflict,
 )
-from jangar.domain.orchestration.outputs import MAX_BYTES
-from jangar.domain.orchestration.progress import Progress
+from jangar.domain.orchestration.planning.progress import Progress
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.templates import MissingInput, TooLarge, render

@@ -7,8 +7,14 @@ from datetime import datetime
 from jangar.api.phases import TERMINAL
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.stop import LeftBehind
-from jangar.domain.orchestration.actions import Action, ReadChildren, RemoveRunFinalizer, StopChild
-from jangar.domain.orchestration.observation import Child, ChildGone, ChildrenRead, ChildSeen, Observation
+from jangar.domain.orchestration.planning.actions import Action, ReadChildren, RemoveRunFinalizer, StopChild
+from jangar.domain.orchestration.planning.observation import (
+    Child,
+    ChildGone,
+    ChildrenRead,
+    ChildSeen,
+    Observation,
+)
 from jangar.domain.orchestration.state import RunRecord
 from jangar.kinds.registry import step_adapter
 

@@ -12,18 +12,18 @@ from heapq import heapify, heappop, heappush
 from jangar.api.phases import ExecutionMode, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.stop import LeftBehind, Stop
-from jangar.domain.orchestration.child_results import (
+from jangar.domain.orchestration.definition import Definition, RunPolicies
+from jangar.domain.orchestration.planning.child_results import (
     ChildStateRules,
     apply_child_state,
     fail_step,
     mark_stopping,
     transition,
 )
-from jangar.domain.orchestration.definition import Definition, RunPolicies
-from jangar.domain.orchestration.observation import Child, ChildSeen, Observation
-from jangar.domain.orchestration.progress import Progress
+from jangar.domain.orchestration.planning.observation import Child, ChildSeen, Observation
+from jangar.domain.orchestration.planning.progress import Progress
+from jangar.domain.orchestration.planning.starting import evaluate_when, expected_child_hash, start_attempt
 from jangar.domain.orchestration.scope import Scope
-from jangar.domain.orchestration.starting import evaluate_when, expected_child_hash, start_attempt
 from jangar.domain.orchestration.state import StepState, blocks_dependents
 from jangar.kinds.registry import creates_child
 

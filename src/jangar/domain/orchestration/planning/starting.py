@@ -6,11 +6,17 @@ from datetime import datetime
 
 from jangar.api.phases import TERMINAL, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.actions import Action, ConfirmChild, StartChild, StopChild, SuspendChild
 from jangar.domain.orchestration.child_names import child_hash, child_name, label_value
-from jangar.domain.orchestration.child_results import fail_step, transition
 from jangar.domain.orchestration.definition import Definition, StepDefinition
-from jangar.domain.orchestration.observation import Child, ChildSeen, Limits, Observation, RunFacts
+from jangar.domain.orchestration.planning.actions import (
+    Action,
+    ConfirmChild,
+    StartChild,
+    StopChild,
+    SuspendChild,
+)
+from jangar.domain.orchestration.planning.child_results import fail_step, transition
+from jangar.domain.orchestration.planning.observation import Child, ChildSeen, Limits, Observation, RunFacts
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.orchestration.templates import (

@@ -12,12 +12,17 @@ from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.machine import Accepted, Cancel, Decision, decide
 from jangar.domain.cancellation.stop import Stop
-from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
-from jangar.domain.orchestration.cleanup import CleanupPlan, cleanup_plan, late_children, refresh_left_behind
 from jangar.domain.orchestration.definition import Definition, RunPolicies, policies_in_force
-from jangar.domain.orchestration.initial import initial_states, never_started
-from jangar.domain.orchestration.observation import ChildrenRead, ChildSeen, Observation
-from jangar.domain.orchestration.outcome import (
+from jangar.domain.orchestration.planning.actions import Action, PinDefinition, ReadChildren
+from jangar.domain.orchestration.planning.cleanup import (
+    CleanupPlan,
+    cleanup_plan,
+    late_children,
+    refresh_left_behind,
+)
+from jangar.domain.orchestration.planning.initial import initial_states, never_started
+from jangar.domain.orchestration.planning.observation import ChildrenRead, ChildSeen, Observation
+from jangar.domain.orchestration.planning.outcome import (
     RunControls,
     Verdict,
     run_outputs,
@@ -25,10 +30,10 @@ from jangar.domain.orchestration.outcome import (
     verdict_without_definition,
     with_verdict,
 )
-from jangar.domain.orchestration.progress import Progress
-from jangar.domain.orchestration.starting import next_action
+from jangar.domain.orchestration.planning.progress import Progress
+from jangar.domain.orchestration.planning.starting import next_action
+from jangar.domain.orchestration.planning.step_transitions import PlanningPass
 from jangar.domain.orchestration.state import RunRecord, StepState
-from jangar.domain.orchestration.step_transitions import PlanningPass
 from jangar.domain.times import whole_millisecond
 
 

@@ -8,8 +8,8 @@ from jangar.api.phases import TERMINAL, OnJobMissing, Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
 from jangar.domain.cancellation.stop import Stop, timeout_message, while_waiting, with_detail
 from jangar.domain.orchestration.definition import StepDefinition
-from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildSeen
 from jangar.domain.orchestration.outputs import with_defaults
+from jangar.domain.orchestration.planning.observation import Child, ChildGone, ChildRefused, ChildSeen
 from jangar.domain.orchestration.state import Attempt, StepState
 
 AT_RUN_LIMIT = "stopped at the run's time limit"
