@@ -306,7 +306,7 @@ class Engine:
             now=self._now,
         )
         reconcile = RunReconciler(
-            hands=hands,
+            dependencies=hands,
             records=RunRecords(self._client, self.runs),
             memories=memories,
             recorder=self._recorder,

@@ -1,4 +1,4 @@
-"""Which definition a run executes: the one that was stored for it, or the one it would start with now."""
+"""The definition that a run executes: the stored one, or the one it would start with now."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -46,13 +46,13 @@ class Found:
 
     definition: Definition
     spec: Mapping[str, Any]
-    """As written: what is stored."""
+    """The definition as written, which is stored."""
     reused: Reused
     source: Mapping[str, str] | None = None
-    """Name and uid of the Orchestration that it is; None for a definition of the run's own."""
+    """Name and uid of the Orchestration; None for an inline definition."""
 
     def reference(self, run: Cached) -> dict[str, Any]:
-        """As `status.snapshotRef` says it before the snapshot is created: what may be used is recorded first."""
+        """The value of `status.snapshotRef`, recorded before the snapshot is created."""
         content = snapshot_hash(self.spec)
         return {
             "name": snapshot_name(run.name, run.uid, content),
@@ -62,7 +62,7 @@ class Found:
 
 
 def snapshot_in(obj: Mapping[str, Any]) -> bytes:
-    """The packed definition that the object of a snapshot holds."""
+    """The compressed definition in a snapshot's object."""
     return base64.b64decode((obj.get("binaryData") or {}).get(KEY) or "")
 
 
@@ -80,13 +80,13 @@ def recorded_snapshot(
 
 
 STEP_BYTES = 300
-"""What a step takes, about."""
+"""Approximate size of a step."""
 
 Resolution = Found | DefinitionMissing | DefinitionRejected
 
 
 class Definitions:
-    """Finds, stores and reads back what runs execute."""
+    """Finds, stores and reads the definitions that runs execute."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Definitions:
         self._runs_here = runs_here
 
     async def current(self, run: Cached, spec: OrchestrationRunSpec) -> Resolution:
-        """What the run would start with now."""
+        """The definition that the run would start with now."""
         given = spec.parameters or {}
         if spec.retry_of is not None:
             if spec.orchestration is not None:
@@ -126,7 +126,7 @@ class Definitions:
         return await evaluated(lambda: self._found(named, given, source=source), size=len(cached.raw))
 
     async def stored(self, run: Cached, reference: Mapping[str, Any]) -> Pinned | None:
-        """What was stored for the run, if it was and is what the run's status has recorded."""
+        """The stored definition, if it is the one that the run's status has recorded."""
         found = await self._stored_spec(run, reference)
         if found is None:
             return None
@@ -138,7 +138,7 @@ class Definitions:
         return self._pinned(made, found) if isinstance(made, Definition) else None
 
     async def store(self, run: Cached, found: Found) -> Pinned | SnapshotConflict:
-        """Pin it (DAG-3). Its name and hash are in the run's status before."""
+        """Store the definition (DAG-3). Its name and hash are already in the run's status."""
         reference = found.reference(run)
         manifest = {
             "apiVersion": "v1",
@@ -193,7 +193,7 @@ class Definitions:
         return Found(definition=made, spec=written, reused={}, source=source)
 
     async def _retried(self, run: Cached, spec: OrchestrationRunSpec, retry: RetryOf) -> Resolution:
-        """The definition of the run that is repeated, and which of its steps are kept (DAG-16)."""
+        """The definition of the retried run, and which of its steps are kept (DAG-16)."""
         old = self._runs.get(run.namespace, retry.name)
         if old is None or (retry.uid and old.uid != retry.uid):
             return DefinitionMissing(message=f'run "{retry.name}" to retry does not exist')
@@ -233,14 +233,14 @@ class Definitions:
 
 
 def snapshot_source(run: Cached) -> Mapping[str, str] | None:
-    """Name and uid of the Orchestration that the run's snapshot was taken of; None where that is not recorded."""
+    """Name and uid of the Orchestration that the run's snapshot was taken from; None if not recorded."""
     reference = (run.view.get("status") or {}).get("snapshotRef") or {}
     source: Mapping[str, str] | None = reference.get("orchestration")
     return source
 
 
 def _disagreement(old: Cached, named: str | None) -> Problem | None:
-    """Of a run that an earlier version started the source may not be known; then the retry has none either."""
+    """The problem if a retry names another Orchestration. Earlier versions did not record the source."""
     source = snapshot_source(old)
     return source_problem(
         old.name,
@@ -256,5 +256,5 @@ class _Stored(NamedTuple):
 
 
 def _size(spec: Mapping[str, Any]) -> int:
-    """About as many bytes as the definition has."""
+    """Approximate number of bytes of the definition."""
     return STEP_BYTES * len(spec.get("steps") or ())

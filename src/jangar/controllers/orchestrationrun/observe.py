@@ -1,4 +1,4 @@
-"""From caches, memory and stored definitions to what a plan looks at. Decides nothing."""
+"""Builds the planner's observation from caches, memory and stored definitions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,19 +34,19 @@ from kubekit.cache.object_cache import Cached
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
-    """One run as a pass sees it."""
+    """One run as one pass observes it."""
 
     observation: Observation
     spec: OrchestrationRunSpec
     status: Mapping[str, Any]
     found: Found | None = None
-    """What would be pinned."""
+    """The definition that would be pinned."""
 
 
 async def observe(
     seen: Cached, memory: RunMemory, records: RunRecords, definitions: Definitions, limits: Limits
 ) -> RunSnapshot:
-    """Everything a plan needs about one run."""
+    """Everything that the planner needs about one run."""
     obj = seen.view
     spec = OrchestrationRunSpec.model_validate(obj.get("spec") or {})
     status = obj.get("status") or {}
@@ -77,7 +77,7 @@ async def _definition(
     memory: RunMemory,
     definitions: Definitions,
 ) -> tuple[Definition | DefinitionMissing | DefinitionRejected | SnapshotConflict, Found | None]:
-    """What the run executes, and, before it has begun, what it would begin with."""
+    """The definition that the run executes; before it starts, the one it would start with."""
     pinned = memory.pinned
     if recorded.lifecycle.is_terminal or recorded.steps:
         missing = DefinitionMissing(message="the stored definition of this run is gone or was replaced")

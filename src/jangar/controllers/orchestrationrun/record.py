@@ -1,4 +1,7 @@
-"""A run's record, read from its status and pages and written back to them. Pages first: the status names them."""
+"""Reads a run's record from its status and pages, and writes it back (DAG-14).
+
+Pages are written first, because the status names them. Only pages with changed steps are written.
+"""
 
 import base64
 import gzip
@@ -33,7 +36,7 @@ KNOWN: Final = RUN_FIELDS | {"snapshotRef", "stepPages", "retention"}
 
 
 class RunRecords:
-    """Reads and writes records."""
+    """Reads and writes the records of runs."""
 
     def __init__(self, client: Client, informer: Informer) -> None:
         self._client = client
@@ -42,7 +45,7 @@ class RunRecords:
         self._pages = StepPages(client, informer.resource)
 
     async def read(self, seen: Cached, status: Mapping[str, Any], memory: RunMemory) -> RunRecord:
-        """The record of this version: remembered if the status is the one we wrote, else read."""
+        """The record of this version: from memory if the status is the last one written, else read."""
         if memory.record is not None and memory.status == status:
             return memory.record
         memory.forget_record()
@@ -53,9 +56,9 @@ class RunRecords:
     async def write(
         self, seen: Cached, memory: RunMemory, record: RunRecord, more: Mapping[str, Any]
     ) -> Cached:
-        """The run with this record. Raises Conflict if it is not the version that was planned for.
+        """The run with this record. Raises Conflict if the run has changed since it was planned.
 
-        Whatever goes wrong on the way, what was written is not known: the next pass reads it.
+        After any failure the next pass reads the record again: it is not known what was written.
         """
         steps = memory.step_documents(record.steps)
         document = run_document(record, run_name=seen.name, steps=steps) | dict(more)
@@ -76,13 +79,13 @@ ROLE: Final = "jangar.proompteng.ai/role"
 PAGE_ROLE: Final = "steps"
 PAGE_SIZE: Final = 100
 MAX_NAMES: Final = 8
-"""Names that a page tries: others may have taken some of them."""
+"""Names that are tried for a page: other objects may have some of them."""
 
 
 async def read_steps(
     client: Client, run: Cached, status: Mapping[str, Any]
 ) -> list[Mapping[str, Any]] | None:
-    """Every step of a big run from its pages; None for a run whose status has them all."""
+    """Every step of a large run from its pages; None for a run whose status has all of them."""
     recorded = status.get("stepPages")
     if not recorded:
         return None
@@ -95,11 +98,11 @@ async def read_steps(
 
 
 class MissingPage(ValueError):
-    """A page that a run's status names is gone; what is left is not the record."""
+    """A page that a run's status names is gone, so the record is incomplete."""
 
 
 def _is_recorded(page: Mapping[str, Any], run: Cached, recorded: Mapping[str, Any]) -> bool:
-    """Anybody who may create ConfigMaps can write a page's name, labels and owner; the recorded uid only the run."""
+    """Whether the page is the recorded one. Its uid decides: anybody who may create ConfigMaps can copy the rest."""
     meta = page["metadata"]
     known = recorded.get("uids")
     is_known = meta["uid"] in known if known else meta["name"] in (recorded.get("names") or ())
@@ -112,14 +115,14 @@ def _decoded(page: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class StepPages:
-    """Writes the pages of big runs."""
+    """Writes the pages of large runs."""
 
     def __init__(self, client: Client, resource: Resource) -> None:
         self._client = client
         self._resource = resource
 
     async def write(self, run: Cached, memory: RunMemory, steps: Sequence[StepState]) -> dict[str, Any]:
-        """Write the pages that changed; the answer is `status.stepPages`."""
+        """Write the changed pages; returns `status.stepPages`."""
         pages: list[Page] = []
         for number, start in enumerate(range(0, len(steps), PAGE_SIZE)):
             states = tuple(steps[start : start + PAGE_SIZE])
@@ -144,7 +147,7 @@ class StepPages:
         memory.pages[number] = Page.of(obj)
 
     async def _create(self, run: Cached, number: int, data: str) -> Mapping[str, Any]:
-        """Under the first name that is free or has a page of this run that can be written."""
+        """Create the page under the first name that is free or belongs to a writable page of this run."""
         for other in range(MAX_NAMES):
             name = page_name(run.name, run.uid, number, other)
             try:
