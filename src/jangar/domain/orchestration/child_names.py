@@ -1,6 +1,8 @@
-"""Names of what a run owns: a function of run uid, step and attempt, so a second create collides (DAG-9).
+"""Names of the objects that a run owns, and the hash by which it recognizes a child.
 
-Knows Kubernetes' rules for names and labels; creates nothing.
+A name is a function of run uid, step and attempt, so a second create collides (DAG-9). A name and an owner reference
+prove nothing: anybody who may create the kind can write both. The run records the hash before it creates the child,
+and the child's uid once it exists; an object that has neither is not the run's.
 """
 
 import json
@@ -46,7 +48,7 @@ def owned_name(run_name: str, run_uid: str, role: str, number: int | None = None
 
 
 def label_value(text: str) -> str:
-    """The text as a label value: itself where that is one, else its readable part and a hash."""
+    """The text as a label value: unchanged if it is valid, else its readable part and a hash."""
     if not text or _LABEL.fullmatch(text):
         return text
     readable = _NOT_A_LABEL.sub("-", text[:_READABLE]).strip("-_.")
@@ -54,7 +56,7 @@ def label_value(text: str) -> str:
 
 
 def _owned(owner: str, role: str, counted: str, digest: str) -> str:
-    """`owner-role-counted-digest`; the length left is shared, and each may use what the other does not."""
+    """`owner-role-counted-digest`; both names share the remaining length."""
     owner, role = _slug(owner), _slug(role)
     room = _READABLE - len(counted) - 2
     half = room // 2

@@ -18,17 +18,17 @@ from jangar.kinds.step_adapter import StepAdapter
 
 
 class Condition(Protocol):
-    """A compiled `when`. Compiling is the caller's: the domain knows no expression language."""
+    """A compiled `when`. The caller compiles it: the domain has no expression language."""
 
     @property
     def source(self) -> str: ...
 
     def references(self, variable: str) -> frozenset[str]:
-        """Names selected from a variable, such as the steps a condition looks at."""
+        """Names selected from a variable, such as the steps that a condition reads."""
         ...
 
     def uses_whole(self, variable: str) -> bool:
-        """Whether the variable is used otherwise than to select names that are written out."""
+        """Whether the variable is used other than by selecting literal names."""
         ...
 
     def evaluate(self, bindings: Mapping[str, object]) -> object:
@@ -44,7 +44,7 @@ class ConditionCompiler(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDefinition:
-    """One step, everything resolved that does not depend on a run."""
+    """One step with everything resolved that does not depend on a run."""
 
     index: int
     name: str
@@ -80,7 +80,7 @@ class Definition:
     declares_parameters: bool = False
     parameter_defaults: Mapping[str, str] = field(default_factory=dict)
     fresh: tuple[StepState, ...] = field(init=False)
-    """The states a run begins with; made once, because ten thousand of them cost more than a plan."""
+    """The initial states of a run, created once: ten thousand of them cost more than a plan."""
 
     def __post_init__(self) -> None:
         fresh = tuple(StepState(name=step.name, kind=step.kind) for step in self.steps)
@@ -89,7 +89,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPolicies:
-    """Policies in force, defaults filled in."""
+    """The policies in force, with defaults."""
 
     fail_fast: bool = False
     max_parallel: int | None = None
@@ -98,7 +98,7 @@ class RunPolicies:
 
 
 def policies_in_force(defined: Policies | None, overriding: Policies | None) -> RunPolicies:
-    """Field by field: the run's own value, else the definition's, else the default. 0 bounds nothing."""
+    """Field by field: the run's own value, else the definition's, else the default. 0 means no limit."""
     layers = [layer for layer in (overriding, defined) if layer is not None]
     fail_fast = next((item.fail_fast for item in layers if item.fail_fast is not None), False)
     max_parallel = next((item.max_parallel for item in layers if item.max_parallel is not None), None)

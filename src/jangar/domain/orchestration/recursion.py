@@ -32,9 +32,9 @@ def nested_calls(spec: OrchestrationSpec) -> list[NestedCall]:
 
 
 def recursion_problems(calls: Mapping[str, Sequence[NestedCall]]) -> dict[str, list[Problem]]:
-    """A problem for each step by which an orchestration contains itself; others are not in the answer.
+    """Problems by orchestration, one for each step through which the orchestration contains itself.
 
-    Orchestrations that are called but not given are taken to call nothing: they do not exist yet.
+    Orchestrations that are called but missing in `calls` are assumed to call nothing.
     """
     names = list(calls)
     numbers = {name: number for number, name in enumerate(names)}
@@ -62,7 +62,7 @@ def recursion_problems(calls: Mapping[str, Sequence[NestedCall]]) -> dict[str, l
 def _round_trip(
     start: int, target: int, edges: Sequence[Sequence[int]], together: frozenset[int]
 ) -> list[int]:
-    """From where the call stands to its target and back."""
+    """The path from the caller to the target and back."""
     if target == start:
         return [start, start]
     return [start, target, *shortest_path(target, start, edges, within=together)]

@@ -1,4 +1,4 @@
-"""What is recorded about a run and its steps: the values behind `status`. Knows no Kubernetes, decides nothing."""
+"""The recorded state of a run and its steps, and predicates of a step's state."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepState:
-    """Where one step is."""
+    """The state of one step."""
 
     name: str
     kind: str
@@ -39,7 +39,7 @@ class StepState:
     child: str | None = None
     child_uid: str | None = None
     child_hash: str | None = None
-    """What the child of this attempt must look like; recorded before it is created."""
+    """Hash of the child of this attempt, recorded before the child is created."""
     started_at: datetime | None = None
     finished_at: datetime | None = None
     attempt_started_at: datetime | None = None
@@ -69,7 +69,7 @@ class StepState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """Everything recorded about a run. A new run has an empty one."""
+    """The record of a run. A new run has an empty one."""
 
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     mode: ExecutionMode | None = None
@@ -82,7 +82,7 @@ class RunRecord:
 
 @dataclass(slots=True, kw_only=True)
 class Counts:
-    """Steps by phase. Forgiven failures are counted as `ignored`, not as failed."""
+    """Steps by phase. Ignored failures are counted as `ignored`, not as failed."""
 
     by_phase: dict[StepPhase, int]
     ignored: int = 0
@@ -112,7 +112,7 @@ class Counts:
         return sum(self.by_phase.get(phase, 0) for phase in STEP_TERMINAL)
 
     def document(self) -> dict[str, int]:
-        """As `status.counts` shows them."""
+        """The value of `status.counts`."""
         named = {phase.value.lower(): self.by_phase.get(phase, 0) for phase in StepPhase}
         named["failed"] -= self.ignored
         return {"total": self.total, **named, "ignored": self.ignored}
@@ -121,7 +121,7 @@ class Counts:
 def releases(state: StepState, mode: ExecutionMode) -> bool:
     """Whether a dependency in this state lets its dependents start.
 
-    A list passes over a step whose own condition is false; in a graph that step's dependents are skipped.
+    A list continues after a step whose own condition is false; in a graph that step's dependents are skipped.
     """
     match state.phase:
         case StepPhase.SUCCEEDED:
@@ -135,12 +135,12 @@ def releases(state: StepState, mode: ExecutionMode) -> bool:
 
 
 def blocks_dependents(state: StepState, mode: ExecutionMode) -> bool:
-    """Whether a dependency in this state makes its dependents Skipped: it ended, and did not end well enough."""
+    """Whether a dependency in this state causes its dependents to be Skipped: it ended without releasing them."""
     return state.is_terminal and not releases(state, mode)
 
 
 def is_unforgiven(state: StepState) -> bool:
-    """Whether the step fails the run: failed and not forgiven, or cancelled by hand."""
+    """Whether the step fails the run: a failure that is not ignored, or a child that was cancelled directly."""
     if state.phase is StepPhase.FAILED:
         return not state.failure_ignored
     return state.phase is StepPhase.CANCELLED and state.reason == Reason.CHILD_CANCELLED

@@ -1,4 +1,4 @@
-"""A run's record as the JSON of `status`, and back. Unset fields are omitted."""
+"""Converts a run's record to the JSON of `status` and back, and selects what a large run's status shows (DAG-14)."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ RUN_FIELDS = LIFECYCLE_FIELDS | {
     "outputs",
     "stepStatuses",
 }
-"""Status fields that a record accounts for; others are kept as they are."""
+"""Status fields that come from the record; others are kept as they are."""
 
 
 MESSAGE_LIMIT = 1024
@@ -54,9 +54,9 @@ StepDocument = Mapping[str, Any]
 def run_document(
     record: RunRecord, *, run_name: str, steps: Sequence[JsonObject] | None = None
 ) -> JsonObject:
-    """The status of a run, every step included; pages decide what of a big run stands in the object.
+    """The status of a run with every step. The status of a large run shows only some of them.
 
-    `steps` are the documents of the record's steps, where the caller has them already.
+    `steps` are the documents of the record's steps, if the caller has them.
     """
     counts = Counts.of(record.steps)
     cancel = cancel_document(record.cancel, record.left_behind)
@@ -77,7 +77,7 @@ def run_document(
 
 
 def run_record(status: Mapping[str, Any], steps: Sequence[Mapping[str, Any]] | None = None) -> RunRecord:
-    """Read back; `steps` are the joined pages of a big run. Raises ValueError for what no writer of ours wrote."""
+    """The record of a status; `steps` are the joined pages of a large run. Raises ValueError for an invalid status."""
     cancel = status.get("cancel") or {}
     documents = steps if steps is not None else status.get("stepStatuses") or ()
     return RunRecord(
@@ -119,7 +119,7 @@ def step_document(state: StepState) -> JsonObject:
 
 
 def step_state(document: Mapping[str, Any]) -> StepState:
-    """Read back from one entry of `stepStatuses`."""
+    """The state of one entry of `stepStatuses`."""
     reference = document.get("resourceRef") or {}
     if document["kind"] not in STEP_KINDS:
         raise ValueError(f"{document['kind']} is not a step kind")
@@ -192,7 +192,7 @@ def _attempt(document: Mapping[str, Any]) -> Attempt:
 
 
 def _short(message: str) -> str | None:
-    """Messages of steps are cut: ten thousand of them stand in the pages of a big run."""
+    """The message, truncated: a large run has ten thousand of them."""
     return (message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…") or None
 
 
@@ -224,7 +224,7 @@ def _is_active(step: StepDocument) -> bool:
 
 
 def _that_fit(steps: Sequence[StepDocument], candidates: Sequence[int]) -> Iterator[int]:
-    """As many of the wanted steps as the status can hold, the first first."""
+    """As many of the candidates, in their order, as the status can hold."""
     room = MAX_INLINE_BYTES
     for index in islice(candidates, MAX_INLINE):
         room -= _size(steps[index])

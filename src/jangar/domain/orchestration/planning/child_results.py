@@ -28,17 +28,17 @@ class ChildStateRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepUpdate:
-    """A step's state after looking at its child."""
+    """A step's state after applying its child's state."""
 
     state: StepState
     left_behind: bool = False
-    """Its child, or work of its child, had not ended at the deadline of its stop."""
+    """Its child, or its child's work, had not ended at the deadline of its stop."""
 
 
 def apply_child_state(
     step: StepDefinition, state: StepState, child: Child | None, rules: ChildStateRules
 ) -> StepUpdate:
-    """The state of a live step, given what is known of its child now."""
+    """The state of a live step after the latest observation of its child."""
     match child:
         case ChildSeen() if child.phase in TERMINAL:
             return StepUpdate(
@@ -67,7 +67,7 @@ def _may_assume_gone(state: StepState, now: datetime) -> bool:
 def transition(
     state: StepState, now: datetime, phase: StepPhase, reason: str, message: str = ""
 ) -> StepState:
-    """The state in another phase; ends are stamped once, and so are transitions."""
+    """The state in another phase, with the time of the transition and of the end."""
     changed = replace(state, phase=phase, reason=reason, message=message)
     if phase is state.phase:
         return state if changed == state else changed
@@ -77,9 +77,9 @@ def transition(
 
 
 def mark_stopping(state: StepState, stop: Stop) -> StepState:
-    """The state of a live step whose stop is announced.
+    """The state of a live step with a requested stop.
 
-    A stop that was announced earlier stays in force; only its deadline may come nearer (CAN-6).
+    An earlier stop stays in force; only its deadline may become earlier (CAN-6).
     """
     if state.stop is not None:
         if state.stop.deadline <= stop.deadline:
@@ -99,7 +99,7 @@ def mark_stopping(state: StepState, stop: Stop) -> StepState:
 
 
 def _apply_running_child(state: StepState, child: ChildSeen, now: datetime) -> StepState:
-    """The step shows what its child shows, unless it is being stopped."""
+    """The step shows its child's phase, unless it is being stopped."""
     started = state.attempt_started_at
     if state.child_uid != child.uid:
         # The API server's clock has whole seconds: the later of both is never before the child's creation.
@@ -113,7 +113,7 @@ def _apply_running_child(state: StepState, child: ChildSeen, now: datetime) -> S
 
 
 def _still_running(step: StepDefinition, state: StepState, rules: ChildStateRules) -> StepUpdate:
-    """A live attempt may run out of time, or out of the time it was given to stop."""
+    """The state after checking the attempt's timeout, or the deadline of its stop."""
     if state.stop is not None:
         if rules.now < state.stop.deadline:
             return StepUpdate(state=state)
@@ -132,7 +132,7 @@ def _still_running(step: StepDefinition, state: StepState, rules: ChildStateRule
 def _apply_finished_child(
     step: StepDefinition, state: StepState, child: ChildSeen, rules: ChildStateRules
 ) -> StepState:
-    """The end of an attempt whose child ended: its own result is the truth, however late it is seen."""
+    """The end of an attempt whose child ended. The child's result counts, however late it is observed."""
     state = replace(state, child_uid=child.uid, exit_code=child.exit_code)
     match child.phase:
         case Phase.SUCCEEDED:
@@ -157,7 +157,7 @@ def _apply_finished_child(
 
 
 def _with_partial_outputs(state: StepState, child: ChildSeen) -> StepState:
-    """What a cancelled child had written by then is shown. Nothing reads it: no step goes on after a cancelled one."""
+    """A cancelled child: its outputs are shown, but no step depends on a cancelled one."""
     return replace(state, outputs=child.outputs or None) if state.phase is StepPhase.CANCELLED else state
 
 
@@ -185,7 +185,7 @@ def _stop_verdict(
     left_behind: bool = False,
     child_message: str = "",
 ) -> StepState:
-    """The end of a stopped attempt: never a success, and named for what stopped it. `child_message` is the child's."""
+    """The end of a stopped attempt: never a success, with the reason of the stop. `child_message` is the child's."""
     reason = state.stop.reason if state.stop else Reason.CANCELLED
     if reason == Reason.CANCELLED:
         cancel_reason = Reason.CANCEL_TIMED_OUT if left_behind else Reason.RUN_CANCELLED
@@ -209,7 +209,7 @@ def _failed(
     *,
     left_behind: bool = False,
 ) -> StepState:
-    """A failed attempt is repeated where that is allowed and safe; else the step failed."""
+    """The state after a failed attempt: Retrying if a retry is allowed and safe, else Failed."""
     if _may_retry(step, state, reason, rules, left_behind=left_behind):
         waiting = transition(state, rules.now, StepPhase.RETRYING, reason, message)
         ended = Attempt(

@@ -1,4 +1,4 @@
-"""The states a run begins with, and which steps a retry keeps (DAG-16). Knows no time but the moment of the start."""
+"""The initial states of a run, and what a retry executes and keeps (DAG-16)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ def initial_states(
 
 
 def never_started(definition: Definition, reason: Reason, now: datetime) -> tuple[StepState, ...]:
-    """Every step of a run that ended before it began."""
+    """The states of a run that ended before it started: every step is Skipped."""
     return tuple(transition(state, now, StepPhase.SKIPPED, reason) for state in definition.fresh)
 
 
@@ -39,8 +39,8 @@ def reused_steps(
 ) -> Mapping[str, Mapping[str, str]] | Problem:
     """Steps that a retry does not repeat, with their outputs.
 
-    Repeated are `from_step` and all that depend on it, or, without it, every step that did not succeed; in both cases
-    whatever depends on a repeated step is repeated too.
+    A retry repeats `from_step`, or without it every step that did not succeed, and all steps that depend on a
+    repeated one.
     """
     graph = definition.graph
     if from_step is not None and from_step not in graph.names:
@@ -64,10 +64,10 @@ def reused_steps(
 
 
 def source_problem(retried: str, *, made_of: str | None, has_own: bool, named: str | None) -> Problem | None:
-    """A retry executes the snapshot of the retried run, so it may only name the Orchestration that this was taken of.
+    """The problem if a retry names another Orchestration than the one that its snapshot was taken from.
 
-    `made_of` is that Orchestration, `has_own` says that the retried run has a definition of its own. Where neither is
-    known, nothing is said.
+    `made_of` is the Orchestration of the snapshot; `has_own` means that the retried run has an inline definition. If
+    neither is known, there is no problem.
     """
     if named is None or made_of == named or (made_of is None and not has_own):
         return None
@@ -81,7 +81,7 @@ def source_problem(retried: str, *, made_of: str | None, has_own: bool, named: s
 
 
 def own_definition_problem() -> Problem:
-    """A run that repeats another one has a definition of its own."""
+    """The problem that a retry has an inline definition."""
     return Problem(
         reason=Reason.INVALID_SPEC,
         path=("spec", "orchestration"),

@@ -1,6 +1,6 @@
-"""What a plan is made from: the run, its record, its definition, its children, and the operator's limits.
+"""The input of the planner: the run, its record, its definition, its children, and the operator's limits.
 
-Values only. Nested runs, AgentRuns and ToolRuns all look like a `ChildSeen` here.
+Children of all kinds have the same form, `ChildSeen`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -33,27 +33,27 @@ class ChildSeen:
     deleting: bool = False
     suspended: bool = False
     stop_requested: bool = False
-    """Our request to stop has reached its spec."""
+    """The request to stop has reached its spec."""
     left_behind: bool = False
-    """It ended, but work of its own had not at the deadline and may still run."""
+    """It ended, but its own work had not ended at the deadline and may still be running."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildGone:
-    """A live read found no such child; a cache that merely lacks it never says so."""
+    """An uncached read found no such child. A child that is only missing in the cache is not gone."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildRefused:
-    """The child cannot be created, for good."""
+    """The API server refuses the child permanently."""
 
     name: str
     reason: str
     message: str
     failure: Reason = Reason.START_REFUSED
-    """What the step's attempt fails with."""
+    """The reason for the failure of the attempt."""
 
 
 Child = ChildSeen | ChildGone | ChildRefused
@@ -61,27 +61,27 @@ Child = ChildSeen | ChildGone | ChildRefused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionMissing:
-    """What the run names does not exist (yet)."""
+    """The definition that the run names does not exist (yet)."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionRejected:
-    """What the run names has mistakes."""
+    """The definition that the run names is invalid."""
 
     problems: Sequence[Problem]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotConflict:
-    """Something else has the name of the run's snapshot, or its content was changed."""
+    """Another object has the name of the run's snapshot, or its content was changed."""
 
     message: str
 
 
 class ChildrenRead(IntEnum):
-    """How far children were looked for by uncached reads since the cancel was recorded."""
+    """Which uncached reads of children were made since the cancel was recorded."""
 
     NOT_YET = 0
     AFTER_CANCEL = 1
@@ -90,7 +90,7 @@ class ChildrenRead(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """The run as its spec and metadata say."""
+    """The run's spec and metadata."""
 
     name: str
     uid: str
@@ -105,17 +105,17 @@ class RunFacts:
     lineage: tuple[str, ...] = ()
     """Orchestrations that contain this run, outermost first, its own name last."""
     stop_deadline: datetime | None = None
-    """Given by the parent run together with its request to stop."""
+    """Deadline from the parent run's request to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What the operator set."""
+    """The operator's limits."""
 
     cancel_enabled: bool = True
     cancel_timeout: timedelta = timedelta(seconds=60)
     child_margin: timedelta = timedelta(seconds=2)
-    """A child's deadline lies this much before its parent's."""
+    """How much earlier a child's deadline is than its parent's."""
     request_timeout: timedelta = timedelta(seconds=10)
     cleanup_interval: timedelta = timedelta(seconds=10)
     max_depth: int = 10
@@ -125,18 +125,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """Everything a plan may look at."""
+    """Everything that the plan depends on."""
 
     run: RunFacts
     definition: Definition | DefinitionMissing | DefinitionRejected | SnapshotConflict
     recorded: RunRecord = field(default_factory=RunRecord)
     children: Mapping[str, Child] = field(default_factory=dict)
-    """By name. A child that is not in here was not in the cache, which says nothing."""
+    """By name. A child that is missing here was not in the cache, which proves nothing."""
     pinned: bool = True
     """The snapshot of the definition is stored; nothing starts before."""
     children_read: ChildrenRead = ChildrenRead.NOT_YET
     reused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Steps kept from the run that this one retries, with their outputs."""
     history_pending: bool = False
-    """The end of the run, or of something in it, is still to be stored in history, where one is kept."""
+    """The end of the run or of one of its children is not stored in history yet."""
     limits: Limits = field(default_factory=Limits)

@@ -1,4 +1,4 @@
-"""The phase of a run as a fold over all its steps (DAG-7). Knows counts and what was asked; knows no single child."""
+"""The phase of a run, computed from all its steps (DAG-7), with its message, outputs and conditions."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -44,24 +44,24 @@ class Verdict:
     reason: str
     message: str = ""
     blocked: bool = False
-    """Something the run needs does not exist."""
+    """An object that the run needs does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunControls:
-    """What was asked of the run as a whole."""
+    """Requests and limits that affect the whole run."""
 
     cancelled: bool = False
     """A cancel was accepted."""
     timed_out: bool = False
-    """The run's own time limit fired."""
+    """The run reached its own time limit."""
     suspended: bool = False
     held: bool = False
-    """Every step has ended, but children must still be looked for before the run may."""
+    """Every step has ended, but the run must still look for children before it ends."""
 
 
 def run_verdict(progress: Progress, controls: RunControls, *, started: bool) -> Verdict:
-    """The run's phase. Nothing but the steps and what was asked decides."""
+    """The run's phase and reason."""
     if not progress.all_terminal or controls.held:
         return _unfinished(controls, started=started)
     if controls.timed_out:
@@ -149,7 +149,7 @@ def verdict_without_definition(
     cancelled: bool,
     timed_out: bool,
 ) -> Verdict:
-    """A missing definition may still appear; a bad one never becomes good for this run."""
+    """The verdict of a run that has not started. A missing definition may still appear; an invalid one is final."""
     match definition:
         case DefinitionRejected(problems=problems):
             return Verdict(phase=Phase.FAILED, reason=Reason.INVALID_SPEC, message=all_problems(problems))
@@ -193,7 +193,7 @@ def with_verdict(
     unforgiven: bool = False,
     children_finished_at: datetime | None = None,
 ) -> RunRecord:
-    """The record with its lifecycle advanced; `observation.recorded` itself when nothing differs."""
+    """The record with its lifecycle advanced; `observation.recorded` itself if nothing changed."""
     old = observation.recorded
     suspended = observation.run.suspend and verdict.phase not in TERMINAL
     facts = Facts(

@@ -39,7 +39,7 @@ from jangar.domain.times import whole_millisecond
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncrementalState:
-    """What a plan leaves for the next one of the same run."""
+    """What one plan keeps for the next plan of the same run."""
 
     now: datetime
     observation: Observation
@@ -82,7 +82,7 @@ def plan(observation: Observation, now: datetime, previous: Plan | None = None) 
 
 
 def _finished(observation: Observation, decision: Decision, now: datetime) -> Plan:
-    """A terminal phase is final: what remains is to report a late cancel and to clean up."""
+    """The plan of a finished run: its phase is final; it reports a late cancel and cleans up."""
     recorded = observation.recorded
     lifecycle = recorded.lifecycle
     verdict = Verdict(
@@ -96,7 +96,7 @@ def _finished(observation: Observation, decision: Decision, now: datetime) -> Pl
 
 
 def _not_started(observation: Observation, decision: Decision, now: datetime) -> Plan:
-    """No definition, a bad one, or one that is not stored yet as it is now (DAG-3): nothing starts."""
+    """The plan of a run whose definition is missing, invalid or not stored yet (DAG-3): nothing starts."""
     definition = observation.definition
     defined = definition.policies if isinstance(definition, Definition) else None
     deadline = _run_deadline(observation, policies_in_force(defined, observation.run.policies))
@@ -172,7 +172,7 @@ class _Planner:
         return PlanningPass(self.observation, self.definition, progress, waiting, self.policies, self.now)
 
     def _work(self, work: PlanningPass, to_check: set[int], *, resumed: bool) -> None:
-        """The order of the rules: children's results, then requests to stop, then new starts."""
+        """Apply the rules in order: results of children, then stops, then new starts."""
         stopping = self.cancel is not None or self.stop is not None
         # An attempt that is not retried because of a cancel is treated like one that waits to retry.
         work.settle(to_check, self.observation.children, stopping=self.stop is not None)
@@ -242,7 +242,7 @@ class _Planner:
         )
 
     def _children_read(self) -> ChildrenRead:
-        """Reads made before the cancel was recorded do not count."""
+        """How far children were read since the cancel was recorded."""
         return self.observation.children_read if self.observation.recorded.cancel else ChildrenRead.NOT_YET
 
     def _children_finished_at(self) -> datetime | None:

@@ -1,7 +1,6 @@
-"""The index that one pass works on: every step's state, and what follows from all of them, kept up to date.
+"""The index of one planning pass: every step's state, and counters and timers derived from them.
 
-Built cold from the recorded states in time linear in the edges, or taken over from the pass before. Knows the graph;
-decides nothing.
+It is built from the recorded states in time linear in the edges, or copied from the previous pass.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +21,7 @@ from jangar.kinds.registry import creates_child
 
 
 class Progress:
-    """Mutable during its pass only; `taken_over` gives the next pass its own copy."""
+    """Mutable during its pass only; the next pass works on a copy."""
 
     __slots__ = (
         "changed",
@@ -64,7 +63,7 @@ class Progress:
         self._touch_all()
 
     def _touch_all(self) -> None:
-        """Mark every step that may start or must be skipped by what is already recorded."""
+        """Mark every step that may start, or must be skipped because of a recorded state."""
         barred = [blocks_dependents(state, self.definition.mode) for state in self.states]
         any_barred = any(barred)
         needs, position = self.definition.graph.needs, self.definition.graph.position
@@ -76,7 +75,7 @@ class Progress:
         self.touched.sort()
 
     def copy(self) -> "Progress":
-        """A copy to work on, sharing nothing that either may change."""
+        """A copy that shares no mutable state."""
         copy = object.__new__(Progress)
         copy.definition = self.definition
         copy.states = self.states.copy()
@@ -93,7 +92,7 @@ class Progress:
         return copy
 
     def move(self, index: int, state: StepState) -> None:
-        """Record a step's new state and all that follows from it; its dependents are touched when it ended."""
+        """Set a step's new state and update the index; mark its dependents if it ended."""
         old = self.states[index]
         if state is old:
             return
@@ -125,7 +124,7 @@ class Progress:
                     heappush(self.touched, graph.position[dependent])
 
     def next_touched(self) -> int | None:
-        """The touched step that stands first in topological order, once each."""
+        """Remove and return the first touched step in topological order."""
         while self.touched:
             place = heappop(self.touched)
             while self.touched and self.touched[0] == place:
@@ -136,7 +135,7 @@ class Progress:
         return None
 
     def touch(self, indexes: Iterable[int]) -> None:
-        """Mark steps to be looked at again."""
+        """Mark steps to be evaluated again."""
         for index in indexes:
             heappush(self.touched, self.definition.graph.position[index])
 
@@ -151,7 +150,7 @@ class Progress:
         return creates_child(self.definition.steps[index].kind)
 
     def timer_of(self, index: int) -> datetime | None:
-        """When the step must be looked at again if nothing happens."""
+        """When the step must be evaluated again if nothing changes."""
         state = self.states[index]
         if state.phase is StepPhase.RETRYING:
             return state.next_retry_at
@@ -168,7 +167,7 @@ class Progress:
             heappush(self.timers, (when, index))
 
     def due(self, now: datetime) -> list[int]:
-        """Steps whose timer has come, taken off the timers."""
+        """Remove and return the steps whose timers have fired."""
         found = []
         while self.timers and self.timers[0][0] <= now:
             when, index = heappop(self.timers)
@@ -177,7 +176,7 @@ class Progress:
         return found
 
     def next_timer(self, now: datetime) -> datetime | None:
-        """The earliest timer that still holds. A retry that is due waits for a place or a resume, not for time."""
+        """The earliest valid timer. A retry that is due waits for a slot or a resume, not for time."""
         while self.timers:
             when, index = self.timers[0]
             if self.timer_of(index) == when and not (when <= now and index in self.retrying):

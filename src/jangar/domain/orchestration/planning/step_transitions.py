@@ -1,7 +1,7 @@
 """One pass over the steps of a run: apply children's results, skip, stop, start.
 
-Nothing that can be decided now is left for the next pass. The rules are in `child_results`, `readiness`
-and `starting`.
+Nothing that can be decided now is left for the next pass. The rules are in `child_results`, `state` and
+`starting`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ MAX_CAUSES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
-    """The nearest ancestors that a skipped step is skipped for, by index in list order."""
+    """The closest ancestors that cause a step to be skipped, by index in list order."""
 
     failed: tuple[int, ...] = ()
     skipped_by_condition: tuple[int, ...] = ()
@@ -73,7 +73,7 @@ class PlanningPass:
         self._roots: dict[int, Roots] = {}
 
     def refresh_hashes(self) -> None:
-        """Record what unseen children must look like where an earlier version recorded it otherwise, or not at all."""
+        """Record the hashes of children that were not observed yet; earlier versions recorded none or others."""
         for index in sorted(self.progress.live):
             step, state = self.definition.steps[index], self.progress.states[index]
             if state.child_uid is None and state.stop is None:
@@ -82,7 +82,7 @@ class PlanningPass:
                     self.progress.move(index, replace(state, child_hash=expected))
 
     def settle(self, indexes: Iterable[int], children: Mapping[str, Child], *, stopping: bool) -> None:
-        """Look at the children of these live steps."""
+        """Apply the states of the children of these live steps."""
         rules = ChildStateRules(
             now=self.now,
             default_retries=self.policies.retries,
@@ -107,7 +107,7 @@ class PlanningPass:
             self.progress.move(index, found.state)
 
     def started_with_existing_child(self, children: Mapping[str, Child]) -> list[int]:
-        """Steps begun in this pass whose child is there already: that of a run which lost its record."""
+        """Steps started in this pass whose child exists already, because the run lost its record."""
         states = self.progress.states
         return [
             index
@@ -117,11 +117,11 @@ class PlanningPass:
         ]
 
     def skip_dependents(self) -> None:
-        """Skip whatever depends on an end that was not good enough; ask no condition, start nothing."""
+        """Skip the steps whose dependencies did not succeed; evaluate no condition, start nothing."""
         self._cascade(evaluating=False)
 
     def stop_for_cancel(self, deadline: datetime) -> None:
-        """A cancel was accepted: skip what has not started, cancel what waits to retry, stop what runs."""
+        """Apply a cancel: skip steps that have not started, cancel steps that wait to retry, stop running ones."""
         for index in self.progress.unstarted():
             self._move(index, StepPhase.SKIPPED, Reason.RUN_CANCELLED)
         for index in sorted(self.progress.retrying):
@@ -129,7 +129,7 @@ class PlanningPass:
         self._announce(Stop(requested_at=self.now, reason=Reason.CANCELLED, deadline=deadline))
 
     def stop_for_timeout(self, stop: Stop) -> None:
-        """The run's own time limit fired: the same, as a failure."""
+        """Apply the run's own time limit: the same as a cancel, as a failure."""
         for index in self.progress.unstarted():
             self._move(index, StepPhase.SKIPPED, Reason.RUN_TIMED_OUT)
         for index in sorted(self.progress.retrying):
@@ -154,7 +154,7 @@ class PlanningPass:
                 return
 
     def _due_retries(self) -> tuple[list[int], list[int]]:
-        """Steps whose next attempt may begin, those that need no place first; both in list order."""
+        """Steps whose retry is due: those that need no slot, and those that do; both in list order."""
         due = sorted(filter(self._is_due, self.progress.retrying))
         steps = self.definition.steps
         placed = [index for index in due if creates_child(steps[index].kind)]
@@ -217,7 +217,7 @@ class PlanningPass:
         self.progress.move(index, replace(state, causes=shown, causes_total=len(names)))
 
     def _known_roots(self, index: int) -> Roots:
-        """Roots of a skipped step: found in this pass, or as far as its record names them."""
+        """The roots of a skipped step, from this pass or from its record."""
         if index not in self._roots:
             state = self.progress.states[index]
             indexes_of_causes = sorted(self.definition.graph.names.index(cause) for cause in state.causes)
@@ -251,7 +251,7 @@ def roots_of(
     mode: ExecutionMode,
     known: Callable[[int], Roots],
 ) -> Roots:
-    """Why a step with these needs is skipped. `known` tells the roots of a need that was itself skipped."""
+    """Why a step with these needs is skipped. `known` returns the roots of a dependency that was itself skipped."""
     found = [_root(need, states[need], known) for need in needs if blocks_dependents(states[need], mode)]
     first = found[0]
     if all(item == first for item in found):
