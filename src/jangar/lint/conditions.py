@@ -1,4 +1,4 @@
-"""The one way from the schema engine's CEL to the domain's conditions. Neither knows the other."""
+"""Compiles conditions with the schema engine's CEL, and rewrites its parser's messages."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -66,7 +66,7 @@ _PHRASES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ..
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A compiled condition that fails with the domain's own kind of error."""
+    """A compiled condition that raises the domain's errors."""
 
     compiled: Compiled
 
@@ -110,7 +110,7 @@ def _compiled(source: str, variables: Mapping[str, CelType]) -> Condition:
 
 
 def plain_problem(problem: str) -> str:
-    """One sentence, with its place where the parser tells one."""
+    """The problem as one sentence, with its place if the parser reports one."""
     place = _AT.search(problem)
     text = (problem[: place.start()] if place else problem).removeprefix("Syntax error: ")
     where = f" (line {place[1]}, column {place[2]})" if place else ""

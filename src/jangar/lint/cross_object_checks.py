@@ -1,7 +1,7 @@
-"""What is wrong between objects: names given twice, orchestrations in themselves, a run's parameters.
+"""Checks across objects: duplicates, recursive orchestrations, parameters of runs, references.
 
-A name that stands in no file is only a warning, and only where the files hold others of its kind: the
-object may be in the cluster already, or come later.
+A reference to an object that is in no file is a warning, and only if the files have others of its kind: the object may
+exist in the cluster, or be created later.
 """
 
 from collections import defaultdict
@@ -46,7 +46,7 @@ class Catalogue:
         self._guesses = {kind: Guesses(names) for kind, names in self._by_name.items()}
 
     def find(self, kind: str, name: str, namespace: str) -> CheckedObject | None:
-        """The object that a name means. One without namespace may be applied to any."""
+        """The object with this name. An object without a namespace matches any."""
         for item in self._by_name[kind].get(name, ()) if kind in self._by_name else ():
             if not namespace or item.manifest.namespace in {"", namespace}:
                 return item
@@ -60,7 +60,7 @@ class Catalogue:
 
 
 def findings_across(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
-    """Everything that no object shows by itself."""
+    """All findings that need more than one object."""
     catalogue = Catalogue(objects)
     yield from _duplicates(objects)
     yield from _recursions(objects)
@@ -92,7 +92,7 @@ def _duplicates(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
 
 
 def _recursions(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
-    """Within each namespace, since a reference does not leave it."""
+    """Recursive orchestrations within each namespace; references do not cross namespaces."""
     by_namespace: dict[str, dict[str, CheckedObject]] = defaultdict(dict)
     for item in objects:
         if (
@@ -115,7 +115,7 @@ def _recursions(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
 
 
 def _parameter_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
-    """The run's parameters, if its definition is at hand and was read whole."""
+    """Problems of the run's parameters, if its definition is in the files and was read completely."""
     definition = run.definition
     if definition is None:
         name = _name_in(run.manifest.spec.get("orchestrationRef"))
@@ -131,7 +131,7 @@ def _parameter_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[
 
 
 def _retry_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
-    """A retry executes the retried run's definition: it has none of its own, and names no other."""
+    """Problems of a retry with a definition of its own, or of another Orchestration."""
     spec = run.manifest.spec
     retried = _name_in(spec.get("retryOf"))
     if retried is None:

@@ -1,4 +1,4 @@
-"""Reads as much of a spec as can be read, so that the rules can be asked about the rest.
+"""Reads a spec with errors as far as possible, to check the rest of it.
 
 A wrong type in one place must not hide a mistake in another, so what the types refuse is mended for reading, and
 whatever the rules then say about a mended place is left out.
@@ -21,7 +21,7 @@ from jangar.lint.source_positions import Path
 
 Spec = TypeVar("Spec", bound=ApiModel)
 Mend = Callable[[Any, Path, JsonObject], bool]
-"""Makes a place readable: takes what holds it, its path and the whole, and says whether it could."""
+"""Repairs the field at a path; gets the field's holder, its path and the spec. False if it cannot."""
 
 _ATTEMPTS: Final = 3
 _MISSING: Final = "missing"
@@ -29,7 +29,7 @@ _MISSING: Final = "missing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSpec(Generic[Spec]):
-    """A spec as far as it could be read: `spec` is None if nothing could, `whole` if all was right."""
+    """A spec as far as it could be read: None if nothing could; `whole` if it had no errors."""
 
     spec: Spec | None
     mended: frozenset[Path] = frozenset()
@@ -39,13 +39,13 @@ class ReadSpec(Generic[Spec]):
         return None if self.mended else self.spec
 
     def covers(self, path: Path) -> bool:
-        """Whether the place, or one around it, was mended."""
+        """Whether the field or one of its parents was repaired."""
         return (
             any(path[:length] in self.mended for length in range(1, len(path) + 1)) if self.mended else False
         )
 
     def complaints(self, problems: Iterable[Problem], *, under: Path) -> Iterator[Diagnostic]:
-        """Those about places that are as they were written; the spec stands at `under`."""
+        """Problems of fields that were not repaired; the spec is at `under`."""
         for problem in problems:
             inner = problem.path[1:]  # the domain's paths begin with spec
             if not self.covers(inner):
@@ -89,7 +89,7 @@ def read_definition(spec: Any) -> ReadDefinition:
 
 
 def _mend(holder: Any, path: Path, _spec: JsonObject) -> bool:
-    """Blank where a value is needed, absent where it is not."""
+    """Replace a required value with a blank one, and remove an optional one."""
     match holder, path[-1:]:
         case dict(), ("steps",) if len(path) == 1:
             holder["steps"] = []
@@ -107,7 +107,7 @@ def _mend(holder: Any, path: Path, _spec: JsonObject) -> bool:
 
 
 def definition_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diagnostic]:
-    """What the rules of graphs say about a definition that stands at `under`."""
+    """Problems of a definition at `under`."""
     if read.spec is not None:
         problems = [
             *not_built_steps(read.spec),

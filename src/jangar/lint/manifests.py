@@ -1,4 +1,4 @@
-"""Which documents are objects of ours. Knows apiVersion, kind and lists; knows no schema."""
+"""Finds Jangar's objects among documents by apiVersion and kind."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _OURS: Final = "proompteng.ai"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an object stands: a document of a file, or an item of a list there."""
+    """The place of an object: a document of a file, or an item of a list."""
 
     file: str
     document: Document
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """One object of ours."""
+    """One object of a Jangar kind."""
 
     place: Place
     kind: Kind
@@ -70,7 +70,7 @@ class Manifest:
 
     @cached_property
     def flawed_paths(self) -> frozenset[Path]:
-        """Fields whose text was wrong already; what else is said of them would only be its echo."""
+        """Fields with a flaw in their text; further problems of them only repeat it."""
         skip = len(self.place.path)
         flaws = self.place.document.flaws
         return frozenset(flaw.path[skip:] for flaw in flaws if flaw.path[:skip] == self.place.path)
@@ -81,7 +81,7 @@ class Manifest:
 
 @dataclass(slots=True)
 class Sorted:
-    """The objects of some documents: ours, what is wrong with the rest, and how many are others'."""
+    """Documents by kind: Jangar's objects, findings, and the number of other objects."""
 
     manifests: list[Manifest] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Sorted:
 
 
 def sort_document(file: str, document: Document, found: Sorted, *, named: bool) -> None:
-    """Adds the objects of a document. What is no object at all counts only in files the user named."""
+    """Add the objects of a document. A document that is no object is a finding only in files that the user named."""
     for place, value in _objects(Place(file=file, document=document), document.value):
         kind = _kind_of(value, named=named)
         match kind:
@@ -102,7 +102,7 @@ def sort_document(file: str, document: Document, found: Sorted, *, named: bool) 
 
 
 def _objects(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
-    """The object itself, or what a list of objects holds."""
+    """The object itself, or the items of a list of objects."""
     if not isinstance(value, dict) or not isinstance(value.get("items"), list) or not _is_list(value):
         yield place, value
         return
@@ -116,7 +116,7 @@ def _is_list(value: JsonObject) -> bool:
 
 
 def _kind_of(value: Any, *, named: bool) -> Kind | Diagnostic | None:
-    """The kind; a complaint; or None for an object that is not ours."""
+    """The kind, a problem, or None for an object of another product."""
     if not isinstance(value, dict):
         message = f"expected an object with apiVersion and kind, found {_described(value)}"
         return Diagnostic(path=(), reason=FileReason.NOT_AN_OBJECT, message=message) if named else None

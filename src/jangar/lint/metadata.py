@@ -1,4 +1,4 @@
-"""What the API server demands of metadata, which no schema of ours describes."""
+"""Checks metadata with the API server's rules, which CRD schemas do not contain."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ _NAME_RULE: Final = "use lower-case letters, digits, - and ., beginning and endi
 
 
 def metadata_complaints(value: JsonObject) -> Iterator[Diagnostic]:
-    """Everything that is wrong with an object's metadata."""
+    """All problems of an object's metadata."""
     metadata = value.get("metadata")
     if metadata is None:
         yield _complaint((), "metadata is missing", "add metadata.name")

@@ -1,4 +1,4 @@
-"""Everything that is wrong with one object by itself."""
+"""Checks one object: metadata, schema, definition, and the rules of its controller."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ from jangar.lint.source_positions import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedObject:
-    """An object, what is wrong with it, and the definition it holds, if any."""
+    """An object, its problems, and its definition, if it has one."""
 
     manifest: Manifest
     complaints: tuple[Diagnostic, ...]
@@ -35,7 +35,7 @@ class CheckedObject:
 
 
 def check_object(manifest: Manifest) -> CheckedObject:
-    """Metadata, schema, graph and its controller's rules. What was wrong with a field's text is not said again."""
+    """The object with all problems. Problems that only repeat a flaw of the text are left out."""
     admitted, of_schema = admitted_object(manifest.kind, manifest.value)
     path = _definition_path(manifest)
     definition = None if path is None else read_definition(_at(admitted, path))
@@ -70,7 +70,7 @@ def _at(value: Any, path: Path) -> Any:
 
 
 def _not_said_by(better: list[Diagnostic], others: list[Diagnostic]) -> Iterator[Diagnostic]:
-    """Those of `others` whose place has no complaint in `better`, which knows more about it."""
+    """Those of `others` whose field has no problem in `better`, which is more specific."""
     said = {item.path for item in better} | {item.path[:-1] for item in better if item.path[-1:] == ("name",)}
     return (other for other in others if other.path not in said)
 
@@ -89,11 +89,11 @@ _BLANKS: Final[Mapping[str, Any]] = {
     "maxIterations": 1,
     "steps": [],
 }
-"""What stands for a field that is needed and cannot be read."""
+"""Replacements of required fields that cannot be read."""
 
 
 def kind_complaints(kind: Kind, spec: Any) -> Iterator[Diagnostic]:
-    """What the controller of this kind would refuse, whatever else there is."""
+    """Problems that the controller of this kind would report."""
     yield from map(Diagnostic.of, not_built_problems(kind.name, spec if isinstance(spec, Mapping) else {}))
     check = _CHECKS.get(kind.name)
     if check is not None:
@@ -101,7 +101,7 @@ def kind_complaints(kind: Kind, spec: Any) -> Iterator[Diagnostic]:
 
 
 def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diagnostic]:
-    """Workflows that steps of an orchestration hand to their agents. It can be run; the step will fail."""
+    """Warnings about workflows in steps: the orchestration can run, but the step will fail."""
     for index, step in enumerate(read.spec.steps if read.spec else ()):
         place: Path = ("steps", index)
         if step.runtime is None or read.covers((*place, "workflow")) or read.covers((*place, "runtime")):
@@ -142,7 +142,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Iterator[Diagnostic]]]] = {
 
 
 def _mend(holder: Any, path: Path, spec: JsonObject) -> bool:
-    """Blank where a value is needed, absent where it is not; what cannot be blank goes with what holds it."""
+    """Replace a required value with a blank one, and remove an optional one or its holder."""
     if path[:1] == ("runtime",) and path in {("runtime",), ("runtime", "type")}:
         # Explicit steps win.
         spec["runtime"] = {"type": "workflow" if spec.get("workflow") else "job"}

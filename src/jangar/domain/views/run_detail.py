@@ -1,4 +1,4 @@
-"""A run with all its steps, each with the words that explain it."""
+"""A run with all its steps and their explanations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from jangar.domain.views.run_row import RunIdentity, RunRow, elapsed, run_row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRow:
-    """What a run's page shows of a step."""
+    """A step on a run's page."""
 
     name: str
     kind: str
     phase: StepPhase
     reason: str
     sentence: str
-    """Why it is so, in words."""
+    """Why the step is in its phase."""
     attempt: int
     attempts: tuple[Attempt, ...]
     child: str | None

@@ -11,7 +11,7 @@ from jangar.domain.orchestration.state import StepState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A step: in which layer it stands, and how it is doing."""
+    """A step with its layer and its phase."""
 
     name: str
     kind: str
