@@ -67,9 +67,9 @@ def findings_across(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
     for item in objects:
         manifest = item.manifest
         if manifest.kind is ORCHESTRATION_RUN:
-            yield from map(manifest.finding, _parameter_complaints(item, catalogue))
-            yield from map(manifest.finding, _retry_complaints(item, catalogue))
-        yield from map(manifest.finding, _reference_complaints(item, catalogue))
+            yield from map(manifest.finding, _parameter_diagnostics(item, catalogue))
+            yield from map(manifest.finding, _retry_diagnostics(item, catalogue))
+        yield from map(manifest.finding, _reference_diagnostics(item, catalogue))
 
 
 def _duplicates(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
@@ -81,14 +81,14 @@ def _duplicates(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
         earlier = first.setdefault((manifest.kind, manifest.namespace, manifest.name), manifest)
         if earlier is not manifest:
             line = earlier.place.document.position((*earlier.place.path, "metadata", "name")).line
-            complaint = Diagnostic(
+            diagnostic = Diagnostic(
                 path=("metadata", "name"),
                 reason=FileReason.DUPLICATE_OBJECT,
                 message=f"the same object stands in {earlier.place.file}:{line}",
                 fix="the one applied last wins; keep one",
                 severity=Severity.WARNING,
             )
-            yield manifest.finding(complaint)
+            yield manifest.finding(diagnostic)
 
 
 def _recursions(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
@@ -114,7 +114,7 @@ def _recursions(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
                 yield manifest.finding(Diagnostic.of(problem))
 
 
-def _parameter_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
+def _parameter_diagnostics(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
     """Problems of the run's parameters, if its definition is in the files and was read completely."""
     definition = run.definition
     if definition is None:
@@ -130,7 +130,7 @@ def _parameter_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[
             yield from map(Diagnostic.of, resolved)
 
 
-def _retry_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
+def _retry_diagnostics(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
     """Problems of a retry with a definition of its own, or of another Orchestration."""
     spec = run.manifest.spec
     retried = _name_in(spec.get("retryOf"))
@@ -151,7 +151,7 @@ def _retry_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diag
         yield Diagnostic.of(problem)
 
 
-def _reference_complaints(each: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
+def _reference_diagnostics(each: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
     manifest = each.manifest
     holders: list[tuple[Path, Any]] = [(("spec",), manifest.spec)]
     if each.definition is not None:

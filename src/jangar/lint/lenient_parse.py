@@ -1,7 +1,7 @@
 """Reads a spec with errors as far as possible, to check the rest of it.
 
-A wrong type in one place must not hide a mistake in another, so what the types refuse is mended for reading, and
-whatever the rules then say about a mended place is left out.
+A wrong type in one place must not hide a mistake in another, so what the types refuse is repaired for reading, and
+whatever the rules then say about a repaired place is left out.
 """
 
 import copy
@@ -20,7 +20,7 @@ from jangar.lint.finding import Diagnostic
 from jangar.lint.source_positions import Path
 
 Spec = TypeVar("Spec", bound=ApiModel)
-Mend = Callable[[Any, Path, JsonObject], bool]
+Repair = Callable[[Any, Path, JsonObject], bool]
 """Repairs the field at a path; gets the field's holder, its path and the spec. False if it cannot."""
 
 _ATTEMPTS: Final = 3
@@ -32,19 +32,21 @@ class ReadSpec(Generic[Spec]):
     """A spec as far as it could be read: None if nothing could; `whole` if it had no errors."""
 
     spec: Spec | None
-    mended: frozenset[Path] = frozenset()
+    repaired: frozenset[Path] = frozenset()
 
     @property
     def whole(self) -> Spec | None:
-        return None if self.mended else self.spec
+        return None if self.repaired else self.spec
 
     def covers(self, path: Path) -> bool:
         """Whether the field or one of its parents was repaired."""
         return (
-            any(path[:length] in self.mended for length in range(1, len(path) + 1)) if self.mended else False
+            any(path[:length] in self.repaired for length in range(1, len(path) + 1))
+            if self.repaired
+            else False
         )
 
-    def complaints(self, problems: Iterable[Problem], *, under: Path) -> Iterator[Diagnostic]:
+    def diagnostics(self, problems: Iterable[Problem], *, under: Path) -> Iterator[Diagnostic]:
         """Problems of fields that were not repaired; the spec is at `under`."""
         for problem in problems:
             inner = problem.path[1:]  # the domain's paths begin with spec
@@ -52,31 +54,31 @@ class ReadSpec(Generic[Spec]):
                 yield Diagnostic.of(problem, at=(*under, *inner))
 
 
-def read_spec(model: type[Spec], value: Any, mend: Mend) -> ReadSpec[Spec]:
-    nothing: ReadSpec[Spec] = ReadSpec(spec=None, mended=frozenset({()}))
+def read_spec(model: type[Spec], value: Any, repair: Repair) -> ReadSpec[Spec]:
+    nothing: ReadSpec[Spec] = ReadSpec(spec=None, repaired=frozenset({()}))
     if not isinstance(value, dict):
         return nothing
-    mended: set[Path] = set()
+    repaired: set[Path] = set()
     for attempt in range(_ATTEMPTS):
         try:
-            return ReadSpec(spec=model.model_validate(value), mended=frozenset(mended))
+            return ReadSpec(spec=model.model_validate(value), repaired=frozenset(repaired))
         except ValidationError as error:
             value = value if attempt else copy.deepcopy(value)
             for item in error.errors(include_url=False, include_context=False, include_input=False):
                 path = tuple(item["loc"])
-                if _mended(value, path, mend) and item["type"] != _MISSING:
-                    mended.add(path)
+                if _repaired(value, path, repair) and item["type"] != _MISSING:
+                    repaired.add(path)
     return nothing
 
 
-def _mended(value: JsonObject, path: Path, mend: Mend) -> bool:
+def _repaired(value: JsonObject, path: Path, repair: Repair) -> bool:
     holder: Any = value
     for part in path[:-1]:
         try:
             holder = holder[part]
         except (KeyError, IndexError, TypeError):
             return False
-    return mend(holder, path, value)
+    return repair(holder, path, value)
 
 
 ReadDefinition = ReadSpec[OrchestrationSpec]
@@ -85,10 +87,10 @@ _BLANK_STEP: Final = {"name": "", "kind": ""}
 
 
 def read_definition(spec: Any) -> ReadDefinition:
-    return read_spec(OrchestrationSpec, spec, _mend)
+    return read_spec(OrchestrationSpec, spec, _repair)
 
 
-def _mend(holder: Any, path: Path, _spec: JsonObject) -> bool:
+def _repair(holder: Any, path: Path, _spec: JsonObject) -> bool:
     """Replace a required value with a blank one, and remove an optional one."""
     match holder, path[-1:]:
         case dict(), ("steps",) if len(path) == 1:
@@ -106,11 +108,11 @@ def _mend(holder: Any, path: Path, _spec: JsonObject) -> bool:
     return True
 
 
-def definition_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diagnostic]:
+def definition_diagnostics(read: ReadDefinition, *, under: Path) -> Iterator[Diagnostic]:
     """Problems of a definition at `under`."""
     if read.spec is not None:
         problems = [
             *not_built_steps(read.spec),
             *definition_problems(read.spec, compile_condition=compile_when),
         ]
-        yield from read.complaints(problems, under=under)
+        yield from read.diagnostics(problems, under=under)

@@ -26,18 +26,18 @@ class Place:
     document: Document
     path: Path = ()
 
-    def finding(self, complaint: Diagnostic, *, kind: str = "", name: str = "") -> Finding:
+    def finding(self, diagnostic: Diagnostic, *, kind: str = "", name: str = "") -> Finding:
         return Finding(
             file=self.file,
-            position=self.document.position((*self.path, *complaint.path)),
-            reason=complaint.reason,
-            message=short(complaint.message),
-            fix=short(complaint.fix),
-            field=short(dotted(complaint.path)),
+            position=self.document.position((*self.path, *diagnostic.path)),
+            reason=diagnostic.reason,
+            message=short(diagnostic.message),
+            fix=short(diagnostic.fix),
+            field=short(dotted(diagnostic.path)),
             kind=kind,
             name=name,
-            step=complaint.step,
-            severity=complaint.severity,
+            step=diagnostic.step,
+            severity=diagnostic.severity,
         )
 
 
@@ -75,8 +75,8 @@ class Manifest:
         flaws = self.place.document.flaws
         return frozenset(flaw.path[skip:] for flaw in flaws if flaw.path[:skip] == self.place.path)
 
-    def finding(self, complaint: Diagnostic) -> Finding:
-        return self.place.finding(complaint, kind=self.kind.name, name=short(self.name))
+    def finding(self, diagnostic: Diagnostic) -> Finding:
+        return self.place.finding(diagnostic, kind=self.kind.name, name=short(self.name))
 
 
 @dataclass(slots=True)

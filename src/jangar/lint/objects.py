@@ -17,9 +17,9 @@ from jangar.domain.not_built import not_built_problems
 from jangar.domain.toolrun.tool import tool_problems
 from jangar.lint.conditions import compile_loop
 from jangar.lint.finding import Diagnostic, Severity
-from jangar.lint.lenient_parse import ReadDefinition, definition_complaints, read_definition, read_spec
+from jangar.lint.lenient_parse import ReadDefinition, definition_diagnostics, read_definition, read_spec
 from jangar.lint.manifests import Manifest
-from jangar.lint.metadata import metadata_complaints
+from jangar.lint.metadata import metadata_diagnostics
 from jangar.lint.schemas import admitted_object
 from jangar.lint.source_positions import Path
 
@@ -29,7 +29,7 @@ class CheckedObject:
     """An object, its problems, and its definition, if it has one."""
 
     manifest: Manifest
-    complaints: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
     definition: ReadDefinition | None = None
     definition_path: Path = ("spec",)
 
@@ -41,15 +41,15 @@ def check_object(manifest: Manifest) -> CheckedObject:
     definition = None if path is None else read_definition(_at(admitted, path))
     of_graph: list[Diagnostic] = []
     if definition is not None and path is not None:
-        of_graph += definition_complaints(definition, under=path)
-        of_graph += agent_step_complaints(definition, under=path)
-    of_kind = kind_complaints(manifest.kind, _at(admitted, ("spec",)))
-    better = [*metadata_complaints(manifest.value), *of_graph, *of_kind]
-    complaints = [*better, *_not_said_by(better, of_schema)]
+        of_graph += definition_diagnostics(definition, under=path)
+        of_graph += agent_step_diagnostics(definition, under=path)
+    of_kind = kind_diagnostics(manifest.kind, _at(admitted, ("spec",)))
+    better = [*metadata_diagnostics(manifest.value), *of_graph, *of_kind]
+    diagnostics = [*better, *_not_said_by(better, of_schema)]
     flawed = manifest.flawed_paths
     return CheckedObject(
         manifest=manifest,
-        complaints=tuple(complaint for complaint in complaints if not _is_echo(complaint.path, flawed)),
+        diagnostics=tuple(diagnostic for diagnostic in diagnostics if not _is_echo(diagnostic.path, flawed)),
         definition=definition,
         definition_path=path or ("spec",),
     )
@@ -92,7 +92,7 @@ _BLANKS: Final[Mapping[str, Any]] = {
 """Replacements of required fields that cannot be read."""
 
 
-def kind_complaints(kind: Kind, spec: Any) -> Iterator[Diagnostic]:
+def kind_diagnostics(kind: Kind, spec: Any) -> Iterator[Diagnostic]:
     """Problems that the controller of this kind would report."""
     yield from map(Diagnostic.of, not_built_problems(kind.name, spec if isinstance(spec, Mapping) else {}))
     check = _CHECKS.get(kind.name)
@@ -100,7 +100,7 @@ def kind_complaints(kind: Kind, spec: Any) -> Iterator[Diagnostic]:
         yield from check(spec)
 
 
-def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diagnostic]:
+def agent_step_diagnostics(read: ReadDefinition, *, under: Path) -> Iterator[Diagnostic]:
     """Warnings about workflows in steps: the orchestration can run, but the step will fail."""
     for index, step in enumerate(read.spec.steps if read.spec else ()):
         place: Path = ("steps", index)
@@ -111,27 +111,27 @@ def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diag
         )
         found = define_runtime_steps(given, compile_condition=compile_loop)
         for problem in found if isinstance(found, list) else ():
-            complaint = Diagnostic.of(problem, at=(*under, *place, *problem.path[1:]))
-            yield replace(complaint, step=step.name, severity=Severity.WARNING)
+            diagnostic = Diagnostic.of(problem, at=(*under, *place, *problem.path[1:]))
+            yield replace(diagnostic, step=step.name, severity=Severity.WARNING)
 
 
 def _run(spec: Any) -> Iterator[Diagnostic]:
-    read = read_spec(AgentRunSpec, spec, _mend)
+    read = read_spec(AgentRunSpec, spec, _repair)
     if read.spec is not None:
         found = define_runtime_steps(read.spec, compile_condition=compile_loop)
-        yield from read.complaints(found if isinstance(found, list) else (), under=_SPEC)
+        yield from read.diagnostics(found if isinstance(found, list) else (), under=_SPEC)
 
 
 def _provider(spec: Any) -> Iterator[Diagnostic]:
-    read = read_spec(AgentProviderSpec, spec, _mend)
+    read = read_spec(AgentProviderSpec, spec, _repair)
     if read.spec is not None:
-        yield from read.complaints(provider_problems(read.spec), under=_SPEC)
+        yield from read.diagnostics(provider_problems(read.spec), under=_SPEC)
 
 
 def _tool(spec: Any) -> Iterator[Diagnostic]:
-    read = read_spec(ToolSpec, spec, _mend)
+    read = read_spec(ToolSpec, spec, _repair)
     if read.spec is not None:
-        yield from read.complaints(tool_problems(read.spec), under=_SPEC)
+        yield from read.diagnostics(tool_problems(read.spec), under=_SPEC)
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], Iterator[Diagnostic]]]] = {
@@ -141,7 +141,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Iterator[Diagnostic]]]] = {
 }
 
 
-def _mend(holder: Any, path: Path, spec: JsonObject) -> bool:
+def _repair(holder: Any, path: Path, spec: JsonObject) -> bool:
     """Replace a required value with a blank one, and remove an optional one or its holder."""
     if path[:1] == ("runtime",) and path in {("runtime",), ("runtime", "type")}:
         # Explicit steps win.

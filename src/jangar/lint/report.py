@@ -46,7 +46,7 @@ def lint(sources: Iterable[SourceFile]) -> Report:
     objects = tuple(check_object(manifest) for manifest in found.manifests)
     findings = [
         *found.findings,
-        *(item.manifest.finding(complaint) for item in objects for complaint in item.complaints),
+        *(item.manifest.finding(diagnostic) for item in objects for diagnostic in item.diagnostics),
         *findings_across(objects),
     ]
     findings.sort(key=lambda item: (order[item.file], item.position))

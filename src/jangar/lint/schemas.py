@@ -39,16 +39,16 @@ def _root(kind: Kind) -> JsonObject:
 def admitted_object(kind: Kind, value: JsonObject) -> tuple[JsonObject, list[Diagnostic]]:
     """The object as the API server would store it, and all its problems, including unknown fields."""
     admitted, unknown = admit(schema_of(kind), value)
-    complaints = list(_unknown_complaints(kind, unknown))
-    complaints.extend(
-        _complaint(error, _at(admitted, error.path), _schema_at(_root(kind), error.path))
+    diagnostics = list(_unknown_diagnostics(kind, unknown))
+    diagnostics.extend(
+        _diagnostic(error, _at(admitted, error.path), _schema_at(_root(kind), error.path))
         for error in check(schema_of(kind), admitted)
         if not error.detail.startswith(_NO_RULE_RUN)
     )
-    return admitted, complaints
+    return admitted, diagnostics
 
 
-def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Diagnostic]:
+def _unknown_diagnostics(kind: Kind, unknown: list[UnknownField]) -> Iterator[Diagnostic]:
     guesses: dict[Path, Guesses] = {}
     for item in unknown:
         name = str(item.path[-1])
@@ -76,7 +76,7 @@ def _schema_at(schema: JsonObject, path: Path) -> JsonObject:
     return schema
 
 
-def _complaint(error: FieldError, value: Any, schema: JsonObject) -> Diagnostic:
+def _diagnostic(error: FieldError, value: Any, schema: JsonObject) -> Diagnostic:
     return Diagnostic(
         path=error.path,
         reason=Reason.INVALID_VALUE,
