@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.rows import Row
 from jangar.api.phases import ExecutionMode, Phase, StepKind, StepPhase
-from jangar.domain.orchestration.actions import StartChild
 from jangar.domain.orchestration.definition import Definition, StepDefinition
 from jangar.domain.orchestration.graph import graph_of
-from jangar.domain.orchestration.observation import Child, ChildSeen, Observation, RunFacts
-from jangar.domain.orchestration.plan import Plan, plan
+from jangar.domain.orchestration.planning.actions import StartChild
+from jangar.domain.orchestration.planning.observation import Child, ChildSeen, Observation, RunFacts
+from jangar.domain.orchestration.planning.plan import Plan, plan
 from jangar.domain.orchestration.state import RunRecord
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)

@@ -15,10 +15,10 @@ from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
 from jangar.domain.agentrun.task import task_of
 from jangar.domain.agentrun.templates import MAX_RENDERED, TemplateError, Templates, template_problem
-from jangar.domain.orchestration.initial import initial_states
-from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.planning.initial import initial_states
+from jangar.domain.orchestration.planning.observation import Limits
+from jangar.domain.orchestration.planning.starting import evaluate_when, start_attempt
 from jangar.domain.orchestration.scope import MAX_CONDITION_VALUE_BYTES, Scope
-from jangar.domain.orchestration.starting import evaluate_when, start_attempt
 from jangar.domain.toolrun import NoCommand, command_of
 from jangar.lint.conditions import compile_when
 from support.builders import NOON, a_definition, a_run, a_step, at

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.plan import plan
+from jangar.domain.orchestration.planning.plan import plan
+from jangar.domain.orchestration.state import Counts
 from support.scenarios import a_scenario
 from support.simulator import Faults, Simulation, moment
 from support.trials import in_blocks, seeds

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from jangar.domain.orchestration.plan import plan
+from jangar.domain.orchestration.planning.plan import plan
 from support.scenarios import a_scenario
 from support.simulator import Simulation, moment
 from support.trials import in_blocks, seeds

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from jangar.domain.orchestration.initial import reused_steps
+from jangar.domain.orchestration.planning.initial import reused_steps
 from support.outcomes import expected_outcome, recorded_outcome
 from support.reference_scheduler import predict
 from support.scenarios import a_scenario

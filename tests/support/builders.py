@@ -7,7 +7,7 @@ from typing import Any
 from jangar.api.orchestration import OrchestrationSpec
 from jangar.api.phases import Phase
 from jangar.domain.orchestration.definition import Condition, Definition
-from jangar.domain.orchestration.observation import Child, ChildSeen, Limits, Observation, RunFacts
+from jangar.domain.orchestration.planning.observation import Child, ChildSeen, Limits, Observation, RunFacts
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.validation import define
 

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from jangar.api.phases import TERMINAL, Phase, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.actions import (
+from jangar.domain.orchestration.planning.actions import (
     Action,
     RemoveRunFinalizer,
     StartChild,
     StopChild,
     SuspendChild,
 )
-from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.observation import ChildrenRead
-from jangar.domain.orchestration.state import RunRecord, StepState
+from jangar.domain.orchestration.planning.observation import ChildrenRead
+from jangar.domain.orchestration.state import Counts, RunRecord, StepState
 
 if TYPE_CHECKING:
     from support.simulator import Simulation

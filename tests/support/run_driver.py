@@ -12,9 +12,8 @@ from typing import Any
 from jangar.api.phases import Phase
 from jangar.domain.cancellation import Requester
 from jangar.domain.conditions import Condition
-from jangar.domain.orchestration.actions import Action, StartChild
-from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.observation import (
+from jangar.domain.orchestration.planning.actions import Action, StartChild
+from jangar.domain.orchestration.planning.observation import (
     Child,
     ChildGone,
     ChildRefused,
@@ -23,8 +22,8 @@ from jangar.domain.orchestration.observation import (
     Limits,
     Observation,
 )
-from jangar.domain.orchestration.plan import Plan, plan
-from jangar.domain.orchestration.state import RunRecord, StepState
+from jangar.domain.orchestration.planning.plan import Plan, plan
+from jangar.domain.orchestration.state import Counts, RunRecord, StepState
 from jangar.domain.times import whole_millisecond
 from support.builders import NOON, a_run
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from jangar.api.phases import StepKind, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.child_results import (
+from jangar.domain.orchestration.definition import StepDefinition
+from jangar.domain.orchestration.planning.child_results import (
     ChildStateRules,
     StepUpdate,
     apply_child_state,
     mark_stopping,
 )
-from jangar.domain.orchestration.definition import StepDefinition
-from jangar.domain.orchestration.observation import Child, ChildGone
+from jangar.domain.orchestration.planning.observation import Child, ChildGone
 from jangar.domain.orchestration.state import StepState, Stop
 from support.builders import NOON, at
 

@@ -12,7 +12,7 @@ from random import Random
 
 from jangar.api.phases import Phase, StepKind
 from jangar.domain.cancellation import Requester
-from jangar.domain.orchestration.actions import (
+from jangar.domain.orchestration.planning.actions import (
     Action,
     ConfirmChild,
     PinDefinition,
@@ -22,7 +22,7 @@ from jangar.domain.orchestration.actions import (
     StopChild,
     SuspendChild,
 )
-from jangar.domain.orchestration.observation import (
+from jangar.domain.orchestration.planning.observation import (
     Child,
     ChildGone,
     ChildRefused,
@@ -32,7 +32,7 @@ from jangar.domain.orchestration.observation import (
     Limits,
     Observation,
 )
-from jangar.domain.orchestration.plan import Plan, plan
+from jangar.domain.orchestration.planning.plan import Plan, plan
 from jangar.domain.orchestration.state import RunRecord
 from support.builders import NOON, a_run
 from support.planner_invariants import check_action, check_end, check_version

@@ -110,7 +110,7 @@ class AdmissionPhase(StrEnum):
 
 
 class StepKind(StrEnum):
-    """Kind of a step."""
+    """Kind of a step, by name. What each of them does is in `jangar.kinds`."""
 
     AGENT_RUN = "AgentRun"
     TOOL_RUN = "ToolRun"
@@ -123,13 +123,3 @@ class StepKind(StrEnum):
 
 TERMINAL = frozenset({Phase.SUCCEEDED, Phase.FAILED, Phase.CANCELLED})
 STEP_TERMINAL = frozenset({StepPhase.SUCCEEDED, StepPhase.FAILED, StepPhase.SKIPPED, StepPhase.CANCELLED})
-
-CHILD_OBJECTS = {
-    StepKind.AGENT_RUN: "AgentRun",
-    StepKind.TOOL_RUN: "ToolRun",
-    StepKind.SUB_ORCHESTRATION: "OrchestrationRun",
-}
-"""The kind of child object that each kind of step creates."""
-
-CHILD_KINDS = frozenset(CHILD_OBJECTS)
-"""Step kinds that create a child object. The others (gates, waits) don't count against maxParallel."""

@@ -16,8 +16,7 @@ from jangar.cli.terminal import printable
 from jangar.cli.wording import counted
 from jangar.domain.orchestration.message_text import Guesses
 from jangar.lint.documents import read_documents
-from jangar.lint.errors import CannotRead
-from jangar.lint.files import SourceFile, read_sources
+from jangar.lint.files import CannotRead, SourceFile, read_sources
 from jangar.lint.finding import Finding, Severity
 from jangar.lint.report import Report, lint
 from jangar.operations.submit import MAX_PREFIX, parameter_problems

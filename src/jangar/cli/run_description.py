@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from jangar.api.phases import Phase, StepKind, StepPhase
+from jangar.api.phases import Phase, StepPhase
 from jangar.cli.following.follow import tails_of
 from jangar.cli.following.log_text import line_text
 from jangar.cli.output.spans import age, span
@@ -15,6 +15,7 @@ from jangar.domain.orchestration.explain import Explanation
 from jangar.domain.times import parse_rfc3339, rfc3339
 from jangar.domain.views.run_detail import RunDetail, run_detail
 from jangar.domain.views.run_row import RunRow, run_row
+from jangar.kinds.registry import step_adapter
 from jangar.operations import run_documents
 from jangar.operations.run_reading import ReadRun, StepData, step_data
 from jangar.operations.step_logs import log_source
@@ -222,7 +223,7 @@ async def failed_log_lines(session: "Session", target: "Target", read: ReadRun) 
     failed = [
         log_source(read, state, state.name, None)
         for state in read.record.steps
-        if state.phase is StepPhase.FAILED and state.child and state.kind is not StepKind.SUB_ORCHESTRATION
+        if state.phase is StepPhase.FAILED and state.child and step_adapter(state.kind).view.has_log
     ]
     try:
         logs = session.logs(tails_of(target))

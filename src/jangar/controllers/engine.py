@@ -13,7 +13,7 @@ from jangar.controllers.object_writes import ObjectWrites
 from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.quarantine import quarantine_of
 from jangar.controllers.registration import ControllerContext, Registration
-from jangar.controllers.registry import REGISTRATIONS
+from jangar.controllers.registry import registrations
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.store.history import History
@@ -41,9 +41,10 @@ class Engine:
         urgent_work: UrgentWorkGate | None = None,
         observers: Observers = NO_OBSERVERS,
         open_history: Callable[[], Awaitable[History]] | None = None,
-        registrations: Sequence[Registration] = REGISTRATIONS,
+        controllers: Sequence[Registration] | None = None,
     ) -> None:
-        enabled = [registration for registration in registrations if registration.is_enabled(settings)]
+        """`controllers` are the registrations to run, by default all."""
+        enabled = [item for item in controllers or registrations() if item.is_enabled(settings)]
         informers = Informers(
             client,
             settings,

@@ -8,7 +8,7 @@ from typing import Any
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.job_execution.observation import WorkLimits
-from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.planning.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.retention import NEVER, Keep
 from kubekit.cache.namespaces import Namespaces

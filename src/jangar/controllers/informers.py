@@ -18,13 +18,13 @@ from jangar.controllers.reference_index import (
     NOT_STARTED,
     UID,
     WAITS_FOR,
+    awaited_by,
     by_uid,
     namespace_of_not_started,
     nested_orchestrations,
-    references_of_run,
-    references_of_tool_run,
 )
 from jangar.controllers.resources import CHILD_UID, resource_of
+from jangar.kinds.registry import RUN_KINDS
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.cache.object_cache import Cache, Indexer, label_index
@@ -81,9 +81,11 @@ def source_of(
 
 
 ORCHESTRATIONS: Final = source_of(ORCHESTRATION, {WAITS_FOR: nested_orchestrations})
-RUNS: Final = source_of(ORCHESTRATION_RUN, {UID: by_uid, WAITS_FOR: references_of_run})
+RUNS: Final = source_of(
+    ORCHESTRATION_RUN, {UID: by_uid, WAITS_FOR: awaited_by(RUN_KINDS[ORCHESTRATION_RUN.name])}
+)
 TOOLS: Final = source_of(TOOL)
-TOOL_RUNS: Final = source_of(TOOL_RUN, {UID: by_uid, WAITS_FOR: references_of_tool_run})
+TOOL_RUNS: Final = source_of(TOOL_RUN, {UID: by_uid, WAITS_FOR: awaited_by(RUN_KINDS[TOOL_RUN.name])})
 AGENT_RUNS: Final = source_of(AGENT_RUN, {UID: by_uid, NOT_STARTED: namespace_of_not_started})
 AGENT_DEFINITIONS: Final = {
     kind.name: source_of(kind)

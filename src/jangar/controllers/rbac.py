@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from jangar.controllers.registration import Registration, Rule, updates
-from jangar.controllers.registry import REGISTRATIONS
+from jangar.controllers.registry import registrations
 from jangar.settings.page_file import write_or_check_page
 from kubekit.client.builtin import EVENTS
 
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     return write_or_check_page(
         FILE,
-        rules_text(REGISTRATIONS),
+        rules_text(registrations()),
         program="python -m jangar.controllers.rbac",
         source="the registrations of the controllers",
         arguments=arguments,

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from jangar.api.kind import Kind
-from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
+from jangar.api.orchestration import ORCHESTRATION
 from jangar.api.phases import TERMINAL
-from jangar.api.tools import TOOL
 from jangar.controllers.resources import CHILD_UID
-from kubekit.cache.object_cache import Cache, Cached, Change
+from jangar.kinds.registry import STEP_KINDS
+from jangar.kinds.run_kind import RunKind
+from kubekit.cache.object_cache import Cache, Cached, Change, Indexer
 from kubekit.controller.reconcile import Key, own_key, owner_key, versions
 from kubekit.controller.reconcile import Mapping as KeyMapping
 
@@ -70,37 +71,31 @@ def _key(cached: Cached) -> Key:
     return Key(cached.namespace, cached.name)
 
 
-def nested_orchestrations(cached: Cached) -> Iterable[str]:
-    """Keys of WAITS_FOR: the orchestrations that the steps of an Orchestration start."""
-    steps = (cached.view.get("spec") or {}).get("steps") or ()
-    targets = {(step.get("orchestrationRef") or {}).get("name") for step in steps}
-    return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]
-
-
-def references_of_run(cached: Cached) -> Iterable[str]:
-    """Keys of WAITS_FOR: what an OrchestrationRun that has not started references."""
-    obj = cached.view
-    if not _is_waiting(obj):
-        return ()
-    spec = obj.get("spec") or {}
-    names = {
-        ORCHESTRATION.name: (spec.get("orchestrationRef") or {}).get("name"),
-        ORCHESTRATION_RUN.name: (spec.get("retryOf") or {}).get("name"),
-    }
-    return [f"{cached.namespace}/{kind}/{name}" for kind, name in names.items() if name]
-
-
-def references_of_tool_run(cached: Cached) -> Iterable[str]:
-    """Keys of WAITS_FOR: the Tool of a ToolRun that has not started."""
-    obj = cached.view
-    name = ((obj.get("spec") or {}).get("toolRef") or {}).get("name")
-    return (f"{cached.namespace}/{TOOL.name}/{name}",) if name and _is_waiting(obj) else ()
-
-
 def _is_waiting(obj: Mapping[str, Any]) -> bool:
     """Whether the object may still wait for what it references."""
     status = obj.get("status") or {}
     return not (status.get("snapshotRef") or status.get("job") or status.get("phase") in TERMINAL)
+
+
+def awaited_by(run_kind: RunKind) -> Indexer:
+    """Keys of WAITS_FOR: what a run of this kind references until it has started."""
+
+    def names(cached: Cached) -> Iterable[str]:
+        obj = cached.view
+        wanted = run_kind.awaited(obj) if _is_waiting(obj) else ()
+        return [f"{cached.namespace}/{kind}/{name}" for kind, name in wanted]
+
+    return names
+
+
+def nested_orchestrations(cached: Cached) -> Iterable[str]:
+    """Keys of WAITS_FOR: the orchestrations that the steps of an Orchestration start."""
+    steps = (cached.view.get("spec") or {}).get("steps") or ()
+    fields = {
+        kind: item.references.target_field for kind, item in STEP_KINDS.items() if item.called_orchestration
+    }
+    targets = {(step.get(fields.get(step.get("kind")) or "") or {}).get("name") for step in steps}
+    return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]
 
 
 def namespace_of_not_started(cached: Cached) -> Iterable[str]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from jangar.api.kind import VERSION, Kind
 from jangar.api.kinds import by_api_version_and_kind
 from jangar.domain.times import parse_rfc3339, rfc3339
+from jangar.kinds.run_objects import STOP
 from kubekit.cache.object_cache import Cached
 from kubekit.client.resource import Resource
 from kubekit.events.event_recorder import ObjectReference
@@ -22,8 +23,6 @@ STEP: Final = "jangar.proompteng.ai/step"
 ATTEMPT: Final = "jangar.proompteng.ai/attempt"
 MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "jangar"}
 
-STOP: Final = "jangar.proompteng.ai/stop"
-"""Annotation of a child: why its run stops it and the deadline, as JSON."""
 LINEAGE: Final = "jangar.proompteng.ai/lineage"
 """Annotation of a nested run: the orchestrations that contain it, outermost first, by comma."""
 

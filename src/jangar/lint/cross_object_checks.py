@@ -1,7 +1,7 @@
-"""What is wrong between objects: names given twice, orchestrations in themselves, a run's parameters.
+"""Checks across objects: duplicates, recursive orchestrations, parameters of runs, references.
 
-A name that stands in no file is only a warning, and only where the files hold others of its kind: the
-object may be in the cluster already, or come later.
+A reference to an object that is in no file is a warning, and only if the files have others of its kind: the object may
+exist in the cluster, or be created later.
 """
 
 from collections import defaultdict
@@ -9,14 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from jangar.api.kind import Kind
-from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationSpec
-from jangar.api.phases import StepKind
+from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.message_text import Guesses, quoted
 from jangar.domain.orchestration.parameters import resolve_parameters
-from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
-from jangar.domain.orchestration.retry_source import own_definition_problem, source_problem
-from jangar.domain.orchestration.step_references import target_name
+from jangar.domain.orchestration.planning.initial import own_definition_problem, source_problem
+from jangar.domain.orchestration.recursion import nested_calls, recursion_problems
 from jangar.lint.finding import Diagnostic, Finding, Severity
 from jangar.lint.manifests import Manifest
 from jangar.lint.objects import CheckedObject
@@ -48,7 +46,7 @@ class Catalogue:
         self._guesses = {kind: Guesses(names) for kind, names in self._by_name.items()}
 
     def find(self, kind: str, name: str, namespace: str) -> CheckedObject | None:
-        """The object that a name means. One without namespace may be applied to any."""
+        """The object with this name. An object without a namespace matches any."""
         for item in self._by_name[kind].get(name, ()) if kind in self._by_name else ():
             if not namespace or item.manifest.namespace in {"", namespace}:
                 return item
@@ -62,16 +60,16 @@ class Catalogue:
 
 
 def findings_across(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
-    """Everything that no object shows by itself."""
+    """All findings that need more than one object."""
     catalogue = Catalogue(objects)
     yield from _duplicates(objects)
     yield from _recursions(objects)
     for item in objects:
         manifest = item.manifest
         if manifest.kind is ORCHESTRATION_RUN:
-            yield from map(manifest.finding, _parameter_complaints(item, catalogue))
-            yield from map(manifest.finding, _retry_complaints(item, catalogue))
-        yield from map(manifest.finding, _reference_complaints(item, catalogue))
+            yield from map(manifest.finding, _parameter_diagnostics(item, catalogue))
+            yield from map(manifest.finding, _retry_diagnostics(item, catalogue))
+        yield from map(manifest.finding, _reference_diagnostics(item, catalogue))
 
 
 def _duplicates(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
@@ -83,18 +81,18 @@ def _duplicates(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
         earlier = first.setdefault((manifest.kind, manifest.namespace, manifest.name), manifest)
         if earlier is not manifest:
             line = earlier.place.document.position((*earlier.place.path, "metadata", "name")).line
-            complaint = Diagnostic(
+            diagnostic = Diagnostic(
                 path=("metadata", "name"),
                 reason=FileReason.DUPLICATE_OBJECT,
                 message=f"the same object stands in {earlier.place.file}:{line}",
                 fix="the one applied last wins; keep one",
                 severity=Severity.WARNING,
             )
-            yield manifest.finding(complaint)
+            yield manifest.finding(diagnostic)
 
 
 def _recursions(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
-    """Within each namespace, since a reference does not leave it."""
+    """Recursive orchestrations within each namespace; references do not cross namespaces."""
     by_namespace: dict[str, dict[str, CheckedObject]] = defaultdict(dict)
     for item in objects:
         if (
@@ -105,24 +103,19 @@ def _recursions(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
         ):
             by_namespace[item.manifest.namespace].setdefault(item.manifest.name, item)
     for found in by_namespace.values():
-        calls = {name: _nested_calls(item.definition.spec) for name, item in found.items() if item.definition}
+        calls = {
+            name: nested_calls(item.definition.spec)
+            for name, item in found.items()
+            if item.definition and item.definition.spec
+        }
         for name, problems in recursion_problems(calls).items():
             manifest = found[name].manifest
             for problem in problems:
                 yield manifest.finding(Diagnostic.of(problem))
 
 
-def _nested_calls(spec: OrchestrationSpec | None) -> list[NestedCall]:
-    return [
-        NestedCall(index=index, step=step.name, target=target)
-        for index, step in enumerate(spec.steps if spec else ())
-        if step.kind == StepKind.SUB_ORCHESTRATION
-        and (target := target_name(step, StepKind.SUB_ORCHESTRATION))
-    ]
-
-
-def _parameter_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
-    """The run's parameters, if its definition is at hand and was read whole."""
+def _parameter_diagnostics(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
+    """Problems of the run's parameters, if its definition is in the files and was read completely."""
     definition = run.definition
     if definition is None:
         name = _name_in(run.manifest.spec.get("orchestrationRef"))
@@ -137,8 +130,8 @@ def _parameter_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[
             yield from map(Diagnostic.of, resolved)
 
 
-def _retry_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
-    """A retry executes the retried run's definition: it has none of its own, and names no other."""
+def _retry_diagnostics(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
+    """Problems of a retry with a definition of its own, or of another Orchestration."""
     spec = run.manifest.spec
     retried = _name_in(spec.get("retryOf"))
     if retried is None:
@@ -158,7 +151,7 @@ def _retry_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Diag
         yield Diagnostic.of(problem)
 
 
-def _reference_complaints(each: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
+def _reference_diagnostics(each: CheckedObject, catalogue: Catalogue) -> Iterator[Diagnostic]:
     manifest = each.manifest
     holders: list[tuple[Path, Any]] = [(("spec",), manifest.spec)]
     if each.definition is not None:

@@ -1,4 +1,4 @@
-"""From the bytes of one file to its documents and the flaws of its text. Knows encodings and readers."""
+"""Reads the documents of one file, and the flaws of its text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from jangar.lint.yaml_reader import read_yaml
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One document of a file: plain JSON values, and where each stands."""
+    """One document of a file: plain JSON values and their positions."""
 
     text: Text
     value: Any
@@ -27,7 +27,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileContent:
-    """What a file holds, and the flaws that belong to no document."""
+    """The documents of a file, and the flaws outside of documents."""
 
     text: Text
     documents: tuple[Document, ...] = ()
@@ -83,7 +83,7 @@ def _size_flaw(data: bytes) -> Flaw | None:
 
 
 def _not_utf8(data: bytes, error: UnicodeDecodeError) -> FileContent:
-    """The text is kept up to the first bad byte, so that the place can be named."""
+    """The text up to the first invalid byte, whose position the flaw names."""
     text = Text(data[: error.start].decode())
     flaw = Flaw(
         reason=FileReason.INVALID_ENCODING,
@@ -95,7 +95,7 @@ def _not_utf8(data: bytes, error: UnicodeDecodeError) -> FileContent:
 
 
 def _read(text: str, *, is_json: bool) -> Iterator[TreeBuilder | Flaw]:
-    """What begins like JSON is read as JSON, and as YAML if it turns out not to be, as kubectl does."""
+    """Read text that looks like JSON as JSON, with YAML as the fallback, like kubectl."""
     if not is_json and not text.lstrip().startswith(("{", "[")):
         yield from read_yaml(text, Budget())
         return

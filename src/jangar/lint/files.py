@@ -1,4 +1,4 @@
-"""Which files a command line means, and their bytes. The only place of lint that touches the disk."""
+"""Finds and reads the files of a command line. The only module of lint with I/O."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -6,8 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from jangar.lint.errors import CannotRead
 from jangar.lint.limits import MAX_BYTES
+
+
+class LintError(Exception):
+    """Base class of this package's errors."""
+
+
+class CannotRead(LintError):
+    """A path does not exist, is not readable, or contains nothing to check."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"cannot read {name}: {why}")
+        self.name, self.why = name, why
+
 
 STDIN: Final = "-"
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -15,7 +27,7 @@ SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """The bytes of one file. `named` if the user gave its name, rather than a directory that holds it."""
+    """The bytes of one file. `named`: the user named the file, not its directory."""
 
     name: str
     data: bytes
@@ -27,7 +39,7 @@ class SourceFile:
 
 
 def read_sources(names: Iterable[str], stdin: BinaryIO) -> Iterator[SourceFile | CannotRead]:
-    """Every file meant, each once, in the order given and sorted within a directory."""
+    """Every file once, in the given order, sorted within a directory."""
     seen: set[tuple[int, int] | str] = set()
     for name in names:
         if name == STDIN:
@@ -56,7 +68,7 @@ def _below(path: Path, seen: set[tuple[int, int] | str]) -> Iterator[SourceFile 
 
 
 def _manifests_in(directory: Path) -> Iterator[Path]:
-    """Manifests at any depth. Hidden directories are left out, and so are the templates of Helm charts."""
+    """Manifests at any depth, except for hidden directories and templates of Helm charts."""
 
     def refuse(error: OSError) -> None:
         raise error

@@ -1,18 +1,17 @@
-"""A problem with the place where it stands. What the checks answer and every output shows."""
+"""Findings of lint: a problem with its position in a file."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jangar.api.problems import Problem, dotted
 from jangar.api.reasons import Reason
-from jangar.lint.naming import name_in
 from jangar.lint.reasons import FileReason
 from jangar.lint.source_positions import Path, Position, Text
 from jangar.lint.tree import Flaw
 
 _MAX_TEXT = 500
-"""Characters of a message; some quote the value they refuse, which may be a megabyte."""
+"""Maximum length of a message; some quote the rejected value, which can be large."""
 
 
 class Severity(StrEnum):
@@ -40,7 +39,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """A problem of an object, before it is known where the object stands."""
+    """A problem of an object, without the object's position."""
 
     path: Path
     reason: Reason | FileReason
@@ -62,7 +61,7 @@ class Diagnostic:
 
 
 class Owner(NamedTuple):
-    """The object that a flaw stands in, as far as its text can be trusted. `depth` is where its own fields begin."""
+    """The object with a flaw, as far as its text is readable. `depth` is the depth of its own fields."""
 
     kind: str = ""
     name: str = ""
@@ -70,7 +69,7 @@ class Owner(NamedTuple):
 
     @classmethod
     def of(cls, value: object, path: Path) -> "Owner":
-        """Of a document, or of the item of a list of objects."""
+        """The owner at this path: the document, or an item of a list of objects."""
         match value, path:
             case {"kind": str(kind), "items": list(items)}, ("items", int(index), *_) if kind.endswith(
                 "List"
@@ -100,8 +99,19 @@ def finding_of_flaw(file: str, flaw: Flaw, text: Text, owner: "Owner") -> Findin
 
 
 def short(text: str) -> str:
-    """The text, its middle left out if it is very long."""
+    """The text, without its middle if it is very long."""
     if len(text) <= _MAX_TEXT:
         return text
     half = _MAX_TEXT // 2
     return f"{text[:half]}…{text[-half:]}"
+
+
+def name_in(metadata: Any) -> str:
+    """The object's name; `generateName` and a star if it has none; else an empty text."""
+    match metadata:
+        case {"name": str(name)}:
+            return name
+        case {"generateName": str(prefix)} if prefix:
+            return f"{prefix}*"
+        case _:
+            return ""

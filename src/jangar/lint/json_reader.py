@@ -1,4 +1,4 @@
-"""Reads JSON with the place of every value: one object, or several after each other as kubectl takes them."""
+"""Reads JSON with the position of every value: one object, or several in a row, like kubectl."""
 
 import math
 import re
@@ -21,11 +21,11 @@ _TOKEN: Final = re.compile(
 )
 _WORDS: Final[dict[str, Scalar]] = {"true": True, "false": False, "null": None}
 _MAX_DIGITS: Final = 400
-"""Digits worth reading: far more than 64 bits hold, far fewer than Python refuses to convert."""
+"""Maximum number of digits: more than 64 bits need, fewer than Python's limit."""
 
 
 class JsonSyntax(Exception):
-    """The text is not JSON; it may still be YAML, of which JSON is a part."""
+    """The text is not JSON; it may be YAML."""
 
     def __init__(self, flaw: Flaw) -> None:
         super().__init__(flaw.message)
@@ -33,7 +33,7 @@ class JsonSyntax(Exception):
 
 
 def read_json(text: str, budget: Budget) -> Iterator[TreeBuilder | Flaw]:
-    """Every document of the text. Raises JsonSyntax where it is not JSON."""
+    """Every document of the text. Raises JsonSyntax if it is not JSON."""
     offset, count = 0, 0
     while True:
         found = _token(text, offset)
@@ -54,7 +54,7 @@ def read_json(text: str, budget: Budget) -> Iterator[TreeBuilder | Flaw]:
 
 
 class _Reader:
-    """One document; a machine with a stack instead of recursion, so that depth costs nothing."""
+    """One document, read with an explicit stack, because deep nesting must not exhaust Python's."""
 
     def __init__(self, text: str, budget: Budget) -> None:
         self.builder = TreeBuilder(budget)
@@ -62,7 +62,7 @@ class _Reader:
         self._closers: list[str] = []
 
     def read(self, offset: int) -> int:
-        """Reads one value; the answer is where it ends."""
+        """Read one value; returns the offset of its end."""
         offset = self._value(offset, may_close=False)
         while self._closers:
             found = _token(self._text, offset)

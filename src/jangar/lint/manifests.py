@@ -1,4 +1,4 @@
-"""Which documents are objects of ours. Knows apiVersion, kind and lists; knows no schema."""
+"""Finds Jangar's objects among documents by apiVersion and kind."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,8 +11,7 @@ from jangar.api.meta import JsonObject
 from jangar.api.problems import dotted
 from jangar.domain.orchestration.message_text import Guesses
 from jangar.lint.documents import Document
-from jangar.lint.finding import Diagnostic, Finding, short
-from jangar.lint.naming import name_in
+from jangar.lint.finding import Diagnostic, Finding, name_in, short
 from jangar.lint.reasons import FileReason
 from jangar.lint.source_positions import Path
 
@@ -21,30 +20,30 @@ _OURS: Final = "proompteng.ai"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an object stands: a document of a file, or an item of a list there."""
+    """The place of an object: a document of a file, or an item of a list."""
 
     file: str
     document: Document
     path: Path = ()
 
-    def finding(self, complaint: Diagnostic, *, kind: str = "", name: str = "") -> Finding:
+    def finding(self, diagnostic: Diagnostic, *, kind: str = "", name: str = "") -> Finding:
         return Finding(
             file=self.file,
-            position=self.document.position((*self.path, *complaint.path)),
-            reason=complaint.reason,
-            message=short(complaint.message),
-            fix=short(complaint.fix),
-            field=short(dotted(complaint.path)),
+            position=self.document.position((*self.path, *diagnostic.path)),
+            reason=diagnostic.reason,
+            message=short(diagnostic.message),
+            fix=short(diagnostic.fix),
+            field=short(dotted(diagnostic.path)),
             kind=kind,
             name=name,
-            step=complaint.step,
-            severity=complaint.severity,
+            step=diagnostic.step,
+            severity=diagnostic.severity,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """One object of ours."""
+    """One object of a Jangar kind."""
 
     place: Place
     kind: Kind
@@ -71,18 +70,18 @@ class Manifest:
 
     @cached_property
     def flawed_paths(self) -> frozenset[Path]:
-        """Fields whose text was wrong already; what else is said of them would only be its echo."""
+        """Fields with a flaw in their text; further problems of them only repeat it."""
         skip = len(self.place.path)
         flaws = self.place.document.flaws
         return frozenset(flaw.path[skip:] for flaw in flaws if flaw.path[:skip] == self.place.path)
 
-    def finding(self, complaint: Diagnostic) -> Finding:
-        return self.place.finding(complaint, kind=self.kind.name, name=short(self.name))
+    def finding(self, diagnostic: Diagnostic) -> Finding:
+        return self.place.finding(diagnostic, kind=self.kind.name, name=short(self.name))
 
 
 @dataclass(slots=True)
 class Sorted:
-    """The objects of some documents: ours, what is wrong with the rest, and how many are others'."""
+    """Documents by kind: Jangar's objects, findings, and the number of other objects."""
 
     manifests: list[Manifest] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -90,7 +89,7 @@ class Sorted:
 
 
 def sort_document(file: str, document: Document, found: Sorted, *, named: bool) -> None:
-    """Adds the objects of a document. What is no object at all counts only in files the user named."""
+    """Add the objects of a document. A document that is no object is a finding only in files that the user named."""
     for place, value in _objects(Place(file=file, document=document), document.value):
         kind = _kind_of(value, named=named)
         match kind:
@@ -103,7 +102,7 @@ def sort_document(file: str, document: Document, found: Sorted, *, named: bool) 
 
 
 def _objects(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
-    """The object itself, or what a list of objects holds."""
+    """The object itself, or the items of a list of objects."""
     if not isinstance(value, dict) or not isinstance(value.get("items"), list) or not _is_list(value):
         yield place, value
         return
@@ -117,7 +116,7 @@ def _is_list(value: JsonObject) -> bool:
 
 
 def _kind_of(value: Any, *, named: bool) -> Kind | Diagnostic | None:
-    """The kind; a complaint; or None for an object that is not ours."""
+    """The kind, a problem, or None for an object of another product."""
     if not isinstance(value, dict):
         message = f"expected an object with apiVersion and kind, found {_described(value)}"
         return Diagnostic(path=(), reason=FileReason.NOT_AN_OBJECT, message=message) if named else None

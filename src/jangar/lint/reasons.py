@@ -1,10 +1,10 @@
-"""What can be wrong with a file rather than with a definition. The rest is in jangar.api.reasons."""
+"""Reasons for problems of files. Reasons for problems of objects are in jangar.api.reasons."""
 
 from enum import StrEnum
 
 
 class FileReason(StrEnum):
-    """Why a file or an object in it is refused before its meaning is looked at."""
+    """Why a file or an object in it is rejected before its spec is checked."""
 
     INVALID_SYNTAX = "InvalidSyntax"
     INVALID_ENCODING = "InvalidEncoding"

@@ -1,4 +1,4 @@
-"""Lint as a whole: files in, everything that is wrong with them out."""
+"""Checks files and reports all findings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from jangar.lint.reasons import FileReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a look at some files found, in the order of the files and of the lines in them."""
+    """The findings of some files, by file and line."""
 
     findings: tuple[Finding, ...]
     objects: tuple[CheckedObject, ...]
     files: int
     others: int
-    """Objects that are not ours and were passed over."""
+    """Number of objects of other products, which were skipped."""
 
     @property
     def errors(self) -> int:
@@ -32,7 +32,7 @@ class Report:
 
 
 def lint(sources: Iterable[SourceFile]) -> Report:
-    """Checks every object of every file, and then what holds between them."""
+    """Check every object of every file, then references between objects."""
     found = Sorted()
     order: dict[str, int] = {}
     for source in sources:
@@ -46,7 +46,7 @@ def lint(sources: Iterable[SourceFile]) -> Report:
     objects = tuple(check_object(manifest) for manifest in found.manifests)
     findings = [
         *found.findings,
-        *(item.manifest.finding(complaint) for item in objects for complaint in item.complaints),
+        *(item.manifest.finding(diagnostic) for item in objects for diagnostic in item.diagnostics),
         *findings_across(objects),
     ]
     findings.sort(key=lambda item: (order[item.file], item.position))
@@ -54,7 +54,7 @@ def lint(sources: Iterable[SourceFile]) -> Report:
 
 
 def _holds_nothing(file: str, content: FileContent) -> Finding:
-    """A file that somebody names and that is empty, or all comments, is most likely not the one that was meant."""
+    """The finding for a named file that is empty or contains only comments: it is probably the wrong one."""
     return Finding(
         file=file,
         position=content.text.position(0),

@@ -1,4 +1,4 @@
-"""What the API server would refuse: the schema of a kind, its CEL rules and fields it does not know."""
+"""Validates objects like the API server: schema, CEL rules and unknown fields."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _JSON_TYPES: Final = frozenset({*_BARE, "string", "array", "object", "null"})
 
 @cache
 def schema_of(kind: Kind) -> CompiledSchema:
-    """Compiled once a process, and only for kinds that occur."""
+    """The compiled schema, cached for the process."""
     return CompiledSchema.of(_root(kind))
 
 
@@ -37,18 +37,18 @@ def _root(kind: Kind) -> JsonObject:
 
 
 def admitted_object(kind: Kind, value: JsonObject) -> tuple[JsonObject, list[Diagnostic]]:
-    """The object as the API server would store it, and everything it refuses, unknown fields included."""
+    """The object as the API server would store it, and all its problems, including unknown fields."""
     admitted, unknown = admit(schema_of(kind), value)
-    complaints = list(_unknown_complaints(kind, unknown))
-    complaints.extend(
-        _complaint(error, _at(admitted, error.path), _schema_at(_root(kind), error.path))
+    diagnostics = list(_unknown_diagnostics(kind, unknown))
+    diagnostics.extend(
+        _diagnostic(error, _at(admitted, error.path), _schema_at(_root(kind), error.path))
         for error in check(schema_of(kind), admitted)
         if not error.detail.startswith(_NO_RULE_RUN)
     )
-    return admitted, complaints
+    return admitted, diagnostics
 
 
-def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Diagnostic]:
+def _unknown_diagnostics(kind: Kind, unknown: list[UnknownField]) -> Iterator[Diagnostic]:
     guesses: dict[Path, Guesses] = {}
     for item in unknown:
         name = str(item.path[-1])
@@ -64,7 +64,7 @@ def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Dia
 
 
 def _known_fields(schema: JsonObject, path: Path) -> list[str]:
-    """The fields that may stand at `path`; below a map of our kinds there are values, not fields."""
+    """The known fields at `path`; none below a map."""
     return list(_schema_at(schema, path).get("properties", ()))
 
 
@@ -76,7 +76,7 @@ def _schema_at(schema: JsonObject, path: Path) -> JsonObject:
     return schema
 
 
-def _complaint(error: FieldError, value: Any, schema: JsonObject) -> Diagnostic:
+def _diagnostic(error: FieldError, value: Any, schema: JsonObject) -> Diagnostic:
     return Diagnostic(
         path=error.path,
         reason=Reason.INVALID_VALUE,
@@ -95,7 +95,7 @@ def _at(value: Any, path: Path) -> Any:
 
 
 def _message(error: FieldError) -> str:
-    """Kubernetes' words, less the field, which stands before them, and less what they say twice."""
+    """Kubernetes' message without the field, which is shown before it, and without repetitions."""
     own = f"{error.field} in body "
     if error.type is ErrorType.TYPE_INVALID and error.detail.startswith(own):
         wanted, _, found = error.detail.removeprefix(own).rpartition(": ")
@@ -116,7 +116,7 @@ def _fix(error: FieldError, value: Any, schema: JsonObject) -> str:
 
 
 def _in_place_of_text(path: Path, text: str, schema: JsonObject) -> str:
-    """What to write where text stands and something else is wanted."""
+    """The fix for a text where another type is required."""
     match schema.get("type"):
         case "integer" | "number":
             return _as_number(path, text)
@@ -146,6 +146,6 @@ def _as_list(path: Path, value: Any) -> str:
 
 
 def quoted_if_needed(text: str) -> str:
-    """The text as it stands in YAML between braces; quoted where a plain word would not do."""
+    """The text in YAML flow style, quoted if necessary."""
     short = text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"
     return short if _PLAIN.fullmatch(short) else quoted(short)

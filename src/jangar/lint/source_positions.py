@@ -1,4 +1,4 @@
-"""Where each field of a document stands in its text. Knows offsets, lines and columns; knows no syntax."""
+"""Positions of a document's fields in its text."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ Path = tuple[str | int, ...]
 
 
 class Position(NamedTuple):
-    """A place in a text as editors count: both from 1."""
+    """A line and a column, both starting at 1."""
 
     line: int
     column: int
@@ -32,7 +32,7 @@ class Branch:
         self.branches[part] = branch
 
     def offset_of(self, path: Sequence[str | int]) -> int:
-        """Offset of the field at `path`, or of its nearest ancestor that is written down."""
+        """Offset of the field at `path`, or of its nearest existing parent."""
         branch, found = self, self.offset
         for part in path:
             place = branch._place(part)
@@ -52,7 +52,7 @@ class Branch:
 
 
 class Text:
-    """The text of one file. Lines are counted from the place asked for last: problems come nearly in order."""
+    """The text of one file. Lines are counted from the previous lookup: problems come nearly in order."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""Builds the value of a document, and where its fields stand, from what a reader reports in order.
+"""Builds the value and the positions of a document from a reader's events.
 
 Knows limits, duplicate keys, aliases and merges; knows neither YAML's nor JSON's spelling.
 """
@@ -13,7 +13,7 @@ from jangar.lint.source_positions import Branch, Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
-    """One mistake of a text, at an offset. `path` is the field as far as it is known."""
+    """One error of a text at an offset. `path` is the field as far as it is known."""
 
     reason: FileReason
     offset: int
@@ -21,7 +21,7 @@ class Flaw:
     fix: str = ""
     path: Path = ()
     first_offset: int | None = None
-    """For a duplicate: where the first one stands."""
+    """For a duplicate: offset of the first one."""
 
 
 class Refused(Exception):
@@ -48,7 +48,7 @@ MERGE: Final = object()
 
 
 class _Frame:
-    """A mapping or list that is not closed yet."""
+    """An open mapping or list."""
 
     __slots__ = ("anchor", "branch", "height", "key", "merged", "size", "value")
 

@@ -44,7 +44,7 @@ _FIXES: Final = (
 
 
 def read_yaml(text: str, budget: Budget) -> Iterator[TreeBuilder | Flaw]:
-    """Every document of the text, in order; a Flaw in the place of one that cannot be read to its end."""
+    """Every document of the text in order; a Flaw instead of one that cannot be read completely."""
     chunks = list(islice(_chunks(text), MAX_DOCUMENTS + 1))
     if len(chunks) > MAX_DOCUMENTS:
         yield Flaw(

@@ -6,15 +6,13 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kinds import KINDS, by_api_version_and_kind, by_name
-from jangar.api.tools import TOOL_RUN
 from jangar.controllers.resources import resource_of
 from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER, OUTCOME_FINALIZER, our_finalizer_patch
 from jangar.domain.orchestration.message_text import Guesses
+from jangar.kinds.registry import RUN_KINDS
 from jangar.operations.caller import Caller
 from jangar.operations.refusals import ErrorKind, Refused
-from jangar.operations.run_reading import RUNS
 from kubekit.client.api_client import Obj, PatchKind
 from kubekit.client.builtin import EVENTS, JOBS, PODS
 from kubekit.client.errors import Conflict, Invalid, NotFound
@@ -130,7 +128,7 @@ async def release_finalizers(
 
     Runs decide about their children; afterwards no controller adds a finalizer again.
     """
-    for resource in (RUNS, resource_of(AGENT_RUN), resource_of(TOOL_RUN), JOBS, PODS):
+    for resource in (*(resource_of(run.kind) for run in RUN_KINDS.values()), JOBS, PODS):
         try:
             objects = await caller.client.list(resource, namespace)
         except NotFound:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationRunSpec, OrchestrationSpec
 from jangar.api.phases import TERMINAL
 from jangar.controllers.orchestrationrun.definitions import recorded_snapshot
-from jangar.controllers.orchestrationrun.step_pages import read_steps
+from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import resource_of
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.explain import Explanation, RunView, explain_run, explain_step

@@ -11,13 +11,12 @@ from functools import partial
 from http import HTTPStatus
 from typing import Final, NamedTuple, Protocol
 
-from jangar.api.agents.agentrun import AGENT_RUN
-from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
-from jangar.api.tools import TOOL_RUN
+from jangar.api.phases import StepPhase
 from jangar.controllers.kept_logs import DROPPED, KeptLogs
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, RUN_UID, resource_of
 from jangar.domain.orchestration.explain import explain_step
 from jangar.domain.orchestration.state import StepState
+from jangar.kinds.registry import step_adapter
 from jangar.operations.caller import Caller
 from jangar.operations.refusals import ErrorKind, Refused
 from jangar.operations.run_reading import ReadRun, RunSource, unknown_step
@@ -33,7 +32,6 @@ MAX_LENGTH: Final = 4 * 1024 * 1024
 MAX_CONCURRENT_READS: Final = 16
 TIMESTAMPS: Final = {"timestamps": "true"}
 """With timestamps no line is empty, and no two lines are equal."""
-_KINDS: Final = {StepKind.TOOL_RUN: TOOL_RUN, StepKind.AGENT_RUN: AGENT_RUN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +122,7 @@ async def find_log_source(runs: RunSource, run: ReadRun, path: str, attempt: int
     state = states[first]
     if not rest:
         return log_source(run, state, path, attempt)
-    if state.kind is not StepKind.SUB_ORCHESTRATION or not state.child:
+    if not step_adapter(state.kind).view.opens_run or not state.child:
         raise Refused(f"{first} is not a started nested run: it has no step {rest}", ErrorKind.MISSING)
     nested = await runs.read(run.identity.namespace, state.child)
     inner = await find_log_source(runs, nested, rest, attempt)
@@ -289,8 +287,9 @@ class StepLogs:
 
     async def _uid(self, source: LogSource) -> str | None:
         """The uid of a child of an earlier attempt, of which only the name is recorded."""
-        kind = _KINDS.get(source.state.kind)
-        if kind is None or source.child is None:
+        adapter = step_adapter(source.state.kind)
+        kind = adapter.child
+        if kind is None or not adapter.view.has_log or source.child is None:
             return None
         with contextlib.suppress(ApiError):
             child = await self._caller.client.get(resource_of(kind), source.child, source.namespace)
@@ -339,13 +338,12 @@ class StepLogs:
 
 def _reason_without_work(source: LogSource) -> str:
     state = source.state
-    if state.kind not in CHILD_KINDS:
+    adapter = step_adapter(state.kind)
+    if adapter.child is None:
         return f"a step of kind {state.kind} has no log"
     if state.phase is StepPhase.SUCCEEDED and not state.child:
         return "the step did not run: its outcome was copied from the retried run"
-    if state.kind is StepKind.SUB_ORCHESTRATION:
-        return f"the nested run does not exist: {source.why}"
-    return f"the step has not run: {source.why}"
+    return f"{adapter.view.no_child}: {source.why}"
 
 
 def _lines(text: bytes, tail: int | None) -> list[str]:

@@ -22,7 +22,7 @@ from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import RUNNER, AgentDefaults
 from jangar.domain.job_execution.command import PodSettings
 from jangar.domain.job_execution.observation import WorkLimits
-from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.planning.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.lint.conditions import compile_loop, compile_when
 from jangar.operations.cluster_status import DOMAIN

@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import VERSION, Kind
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL
-from jangar.api.tools import TOOL_RUN
+from jangar.kinds.registry import RUN_KINDS
 from kubekit.client.api_client import Client, PatchKind
 from kubekit.client.builtin import JOBS, PODS
 from kubekit.client.errors import Conflict, Invalid, NotFound
@@ -23,7 +22,6 @@ from kubekit.metadata import controller_of, has_condition
 
 POLL_SECONDS: Final = 0.1
 LIVE_PODS: Final = frozenset({"Pending", "Running"})
-RUN_KINDS: Final = frozenset(kind.name for kind in (ORCHESTRATION_RUN, TOOL_RUN, AGENT_RUN))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +52,8 @@ async def live_pods(client: Client) -> list[Obj]:
 async def _cancel_runs(client: Client) -> list[str]:
     """Cancel top-level runs, which cancel their children."""
     cancelled = []
-    for kind in (ORCHESTRATION_RUN, TOOL_RUN, AGENT_RUN):
-        resource = _resource(kind)
+    for run_kind in RUN_KINDS.values():
+        resource = _resource(run_kind.kind)
         for run in await client.list(resource):
             if _controller(run) is None and _phase(run, "Pending") not in TERMINAL | {"Template"}:
                 await _ignore_if_gone(_patch(client, resource, run, {"cancel": True}))

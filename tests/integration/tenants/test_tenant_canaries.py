@@ -29,7 +29,7 @@ from integration.tenants.tenant_world import (
     tenant_world,
 )
 from jangar.controllers.orchestrationrun.definitions import KEY
-from jangar.controllers.orchestrationrun.step_pages import PAGE_ROLE, ROLE
+from jangar.controllers.orchestrationrun.record import PAGE_ROLE, ROLE
 from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP
 from jangar.domain.orchestration.child_names import child_name, owned_name
 from jangar.domain.orchestration.snapshot import encode_snapshot, snapshot_hash, snapshot_name

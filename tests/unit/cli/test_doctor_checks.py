@@ -17,6 +17,7 @@ from jangar.cli.doctor.checks import (
 )
 from jangar.cli.doctor.report import document, lines
 from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
+from jangar.kinds.registry import RUN_KINDS
 from support.builders import NOON
 
 CHILD_UID = "jangar.proompteng.ai/child-uid"
@@ -48,7 +49,8 @@ def a_crd(name, **properties):
 
 def facts(**read):
     defaults = {"now": NOON, "server": "https://x", "cli_version": "2", "is_laptop": False}
-    return Facts(**(defaults | read))
+    runs = {run.name: read.pop(run.plural_noun, ()) for run in RUN_KINDS.values()}
+    return Facts(runs=runs, **(defaults | read))
 
 
 def messages(check):

@@ -11,7 +11,7 @@ from jangar.settings.variable import variables_of
 
 from jangar.controllers import rbac
 from jangar.controllers.registration import Registration
-from jangar.controllers.registry import REGISTRATIONS
+from jangar.controllers.registry import registrations
 from jangar.domain.job_execution.plan import RULES
 from jangar.settings.control_plane import ControlPlaneSettings
 from jangar.settings.controllers import ControllerSettings
@@ -57,7 +57,7 @@ def test_the_table_of_a_registration_names_its_fields():
 
 def test_the_generated_rules_are_up_to_date():
     """Step 5 of a controller: the chart grants what the table declares."""
-    assert (ROOT / rbac.FILE).read_text() == rbac.rules_text(REGISTRATIONS)
+    assert (ROOT / rbac.FILE).read_text() == rbac.rules_text(registrations())
 
 
 def test_planning_rules_are_named_functions():

@@ -12,7 +12,7 @@ from jangar.controllers.engine import Engine
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.informers import RUNS, TOOLS
 from jangar.controllers.registration import Reconciliation, Registration, Watch, updates_status
-from jangar.controllers.registry import REGISTRATIONS
+from jangar.controllers.registry import registrations
 from jangar.controllers.resources import kind_of, resource_of
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
@@ -21,7 +21,7 @@ from kubekit.controller.reconcile import DONE, Key
 from support.answering_transport import AnsweringTransport
 from support.work_world import NOON
 
-BY_NAME = {registration.name: registration for registration in REGISTRATIONS}
+BY_NAME = {registration.name: registration for registration in registrations()}
 HERE = Namespaces.of("team")
 
 
@@ -40,7 +40,7 @@ def a_registration(**fields):
     return Registration(**defaults | fields)
 
 
-def an_engine(*registrations, may_act=None, **settings):
+def an_engine(*controllers, may_act=None, **settings):
     return Engine(
         Client(AnsweringTransport(), manager="test"),
         EngineSettings(orchestrations=HERE, supporting=HERE, **settings),
@@ -49,13 +49,13 @@ def an_engine(*registrations, may_act=None, **settings):
         recorder=None,
         now=lambda: NOON,
         may_act=may_act,
-        registrations=registrations or REGISTRATIONS,
+        controllers=controllers,
     )
 
 
 def test_names_are_unique():
     """A name is the label of a queue in metrics."""
-    assert [name for name, count in Counter(item.name for item in REGISTRATIONS).items() if count > 1] == []
+    assert [name for name, count in Counter(item.name for item in registrations()).items() if count > 1] == []
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -12,14 +12,16 @@ from jangar.controllers.orchestrationrun.children import (
 )
 from jangar.controllers.orchestrationrun.memory import MAX_ENDED, Memories, RunMemory
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
-from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, STOP, stop_deadline
+from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, stop_deadline
 from jangar.domain.cancellation import LeftBehind
 from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
-from jangar.domain.orchestration.actions import StartChild, StopChild
-from jangar.domain.orchestration.observation import ChildGone
+from jangar.domain.orchestration.planning.actions import StartChild, StopChild
+from jangar.domain.orchestration.planning.observation import ChildGone
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.retention import NEVER, Delete, Keep, Kept, KeptBecause, keep_for
 from jangar.domain.status_contract import Lifecycle
+from jangar.kinds.run_objects import STOP
+from jangar.kinds.tool_run.step import STEP as TOOL_RUN_STEP
 from kubekit.cache.object_cache import Cache, Cached, Change
 from support.builders import NOON, a_definition, a_step, at
 
@@ -37,10 +39,14 @@ def an_object(name="build", *, spec=None, status=None, version="1", **metadata):
     return Cached.of({"metadata": meta | metadata, "spec": spec or {}, "status": status or {}})
 
 
+def seen_child(cached):
+    return child_seen(cached, TOOL_RUN_STEP)
+
+
 def test_a_child_without_a_status_is_pending():
     """It was created and not looked at yet; so is one that the existing system stamped Ready."""
-    assert child_seen(an_object()).phase is Phase.PENDING
-    assert child_seen(an_object(status={"phase": "Ready"})).phase is Phase.PENDING
+    assert seen_child(an_object()).phase is Phase.PENDING
+    assert seen_child(an_object(status={"phase": "Ready"})).phase is Phase.PENDING
 
 
 def test_a_child_that_ended_is_read_with_what_it_returned():
@@ -52,7 +58,7 @@ def test_a_child_that_ended_is_read_with_what_it_returned():
         "outcome": {"exitCode": 0},
         "outputs": {"a": "1"},
     }
-    seen = child_seen(an_object(status=status))
+    seen = seen_child(an_object(status=status))
     assert (seen.phase, seen.finished_at, seen.exit_code, seen.outputs) == (
         Phase.SUCCEEDED,
         at(5.25),
@@ -65,19 +71,19 @@ def test_a_child_that_ended_is_read_with_what_it_returned():
 @pytest.mark.parametrize(("left", "expected"), [([{}], True), ([{"endedAt": "x"}], False), ([], False)])
 def test_what_a_child_left_behind_counts_until_it_has_ended(left, expected):
     """So that nothing is retried over it."""
-    seen = child_seen(an_object(status={"phase": "Cancelled", "cancel": {"leftBehind": left}}))
+    seen = seen_child(an_object(status={"phase": "Cancelled", "cancel": {"leftBehind": left}}))
     assert seen.left_behind is expected
 
 
 @pytest.mark.rule("CAN-3")
 def test_a_stop_was_heard_when_both_request_and_order_are_there():
     """The patch of a stop makes it so, and the deadline arrives as it was given."""
-    patch = stop_patch(StopChild(child="build", reason="RunCancelled", deadline=at(58)))
+    patch = stop_patch(StopChild(child="build", reason="RunCancelled", deadline=at(58)), TOOL_RUN_STEP)
     reported = an_object(spec=patch["spec"], annotations=patch["metadata"]["annotations"])
-    assert child_seen(reported).stop_requested
+    assert seen_child(reported).stop_requested
     assert stop_deadline(patch["metadata"]["annotations"]) == at(58)
-    assert not child_seen(an_object(spec={"cancel": True})).stop_requested
-    assert not child_seen(an_object(annotations={STOP: "{}"})).stop_requested
+    assert not seen_child(an_object(spec={"cancel": True})).stop_requested
+    assert not seen_child(an_object(annotations={STOP: "{}"})).stop_requested
 
 
 @pytest.mark.rule("GC-9", "RUN-5")

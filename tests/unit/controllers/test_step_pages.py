@@ -10,10 +10,10 @@ import pytest
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import StepKind
 from jangar.controllers.orchestrationrun.memory import RunMemory
-from jangar.controllers.orchestrationrun.step_pages import KEY, MAX_NAMES, MissingPage, StepPages, read_steps
+from jangar.controllers.orchestrationrun.record import KEY, MAX_NAMES, MissingPage, StepPages, read_steps
 from jangar.controllers.resources import resource_of
-from jangar.domain.orchestration.pages import page_name
 from jangar.domain.orchestration.state import StepState
+from jangar.domain.orchestration.status_document import page_name
 from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client
 from kubekit.client.errors import AlreadyExists

@@ -2,7 +2,8 @@
 
 import pytest
 
-from jangar.controllers.resources import STOP, stop_annotation, stop_deadline
+from jangar.controllers.resources import stop_annotation, stop_deadline
+from jangar.kinds.run_objects import STOP
 from support.builders import at
 
 

@@ -5,8 +5,7 @@ import os
 
 import pytest
 
-from jangar.lint.errors import CannotRead
-from jangar.lint.files import SourceFile, read_sources
+from jangar.lint.files import CannotRead, SourceFile, read_sources
 from jangar.lint.limits import MAX_BYTES
 
 

@@ -5,8 +5,7 @@ import re
 import pytest
 from lint_cases import HEAD, linted, reported
 
-from jangar.lint.cel_messages import plain_problem
-from jangar.lint.conditions import compile_when
+from jangar.lint.conditions import compile_when, plain_problem
 
 STEP = "name: a, kind: ToolRun"
 

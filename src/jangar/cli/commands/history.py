@@ -116,12 +116,13 @@ def _query(
     children: bool,
 ) -> "Query":
     from jangar.api.phases import TERMINAL  # noqa: PLC0415 - not needed for --help
+    from jangar.kinds.registry import RUN_KINDS  # noqa: PLC0415
     from jangar.store.rows import Query  # noqa: PLC0415
 
     return Query(
         namespace=namespace,
         phases=tuple(match_word(phase, sorted(map(str, TERMINAL)), "--phase") for phase in phases),
-        kinds=tuple(match_word(kind, KINDS, "--kind") for kind in kinds),
+        kinds=tuple(match_word(kind, list(RUN_KINDS), "--kind") for kind in kinds),
         finished_after=datetime.now(UTC) - since if since else None,
         roots_only=not children,
         limit=limit,

@@ -158,7 +158,7 @@ def _dag(checked: "CheckedObject") -> "Dag":
         kind=checked.manifest.kind.name,
         name=checked.manifest.name,
         mode=defined.mode,
-        step_kinds=[step.kind.value for step in defined.steps],
+        step_kinds=[step.kind for step in defined.steps],
         graph=defined.graph,
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import POD_CAUSES, Reason
 from jangar.cli.output.spans import age
@@ -12,6 +13,7 @@ from jangar.cli.wording import counted
 from jangar.controllers.resources import CHILD_UID, STEP
 from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
 from jangar.domain.times import parse_rfc3339
+from jangar.kinds.registry import RUN_KINDS
 
 Objects = Sequence[Mapping[str, Any]]
 
@@ -34,9 +36,8 @@ class Facts:
     leases: Objects | None = ()
     """The leader election Leases of the controllers."""
     lease_name: str = ""
-    runs: Objects | None = ()
-    toolruns: Objects | None = ()
-    agentruns: Objects | None = ()
+    runs: Mapping[str, Objects | None] = field(default_factory=dict)
+    """By the kind of run."""
     jobs: Objects | None = ()
     """Jobs that carry our label."""
     pods: Objects | None = ()
@@ -216,7 +217,7 @@ def deletions(facts: Facts) -> Check:
     """No deletion takes longer than stopping the work may take."""
     name = "deletions"
     bound = facts.cancel_bound + GRACE_PERIOD
-    groups = (facts.runs, facts.toolruns, facts.agentruns, facts.jobs, facts.pods)
+    groups = (*facts.runs.values(), facts.jobs, facts.pods)
     problems = [
         Problem(
             subject=_object_label(item),
@@ -251,13 +252,15 @@ def _finalizer_fix(obj: Mapping[str, Any]) -> str:
 def orphans(facts: Facts) -> Check:
     """Every Job of Jangar belongs to an existing child."""
     name = "orphaned work"
-    if facts.jobs is None or facts.toolruns is None or facts.agentruns is None:
-        return _skipped(facts, name, "jobs", "toolruns", "agentruns")
-    known = {toolrun["metadata"]["uid"] for toolrun in (*facts.toolruns, *facts.agentruns)}
+    owners = [run for run in RUN_KINDS.values() if run.creates_jobs]
+    runs = [facts.runs.get(run.name, ()) for run in owners]
+    if facts.jobs is None or None in runs:
+        return _skipped(facts, name, "jobs", *(run.plural_noun for run in owners))
+    known = {run["metadata"]["uid"] for group in runs for run in group or ()}
     problems = [
         Problem(
             subject=_object_label(job),
-            message="its ToolRun or AgentRun no longer exists",
+            message=f"its {' or '.join(run.name for run in owners)} no longer exists",
             fix=f"kubectl delete job {job['metadata']['name']} -n {job['metadata']['namespace']}",
         )
         for job in facts.jobs
@@ -272,7 +275,8 @@ def orphans(facts: Facts) -> Check:
 def waiting(facts: Facts) -> Check:
     """No run waits for something that needs an action."""
     name = "runs that wait"
-    if facts.runs is None:
+    root_runs = facts.runs.get(ORCHESTRATION_RUN.name, ())
+    if root_runs is None:
         return _skipped(facts, name, "runs")
     problems = [
         Problem(
@@ -280,10 +284,11 @@ def waiting(facts: Facts) -> Check:
             message=f"waiting for {age(_time(run['metadata']['creationTimestamp']), facts.now)}: {_why(run)}",
             fix=_suggested_fix(run),
         )
-        for run in (*facts.runs, *(facts.toolruns or ()), *(facts.agentruns or ()))
+        for group in facts.runs.values()
+        for run in group or ()
         if _pod_cannot_start(run) or (_waits_unexpectedly(run) and _is_old(run, facts.now))
     ]
-    live = sum(1 for run in facts.runs if _phase(run) not in TERMINAL)
+    live = sum(1 for run in root_runs if _phase(run) not in TERMINAL)
     return Check(name=name, found=f"none; {counted(live, 'live run')}", problems=tuple(problems))
 
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from jangar import __version__
-from jangar.api.agents.agentrun import AGENT_RUN
-from jangar.api.orchestration import ORCHESTRATION_RUN
-from jangar.api.tools import TOOL_RUN
 from jangar.cli.doctor.checks import Facts, Objects
 from jangar.controllers.resources import MANAGED_BY, resource_of
 from jangar.crdgen.prepared import Prepared
+from jangar.kinds.registry import RUN_KINDS
 from jangar.processes.data_directory import STATE_PATH
 from jangar.processes.laptop_kinds import DEFINITIONS
 from jangar.settings.controllers import controller_settings
@@ -36,12 +34,10 @@ async def read_facts(session: "Session", laptop: "Instance | None") -> Facts:
         "definitions": await reading.all("CRDs", DEFINITIONS),
         "leases": await reading.all("leases", LEASES, fields=f"metadata.name={settings.lease_name}"),
         "nodes": await reading.all("nodes", NODES),
-        "runs": await reading.all("runs", resource_of(ORCHESTRATION_RUN)),
-        "toolruns": await reading.all("toolruns", resource_of(TOOL_RUN)),
-        "agentruns": await reading.all("agentruns", resource_of(AGENT_RUN)),
         "jobs": await reading.all("jobs", JOBS, labels=OURS),
         "pods": await reading.all("pods", PODS, labels=OURS),
     }
+    runs = {run.name: await reading.all(run.plural_noun, resource_of(run.kind)) for run in RUN_KINDS.values()}
     return Facts(
         now=datetime.now(UTC),
         server=session.server,
@@ -53,6 +49,7 @@ async def read_facts(session: "Session", laptop: "Instance | None") -> Facts:
         lease_name=settings.lease_name,
         cancel_bound=settings.cancel_timeout,
         unread=reading.unread,
+        runs=runs,
         **read,
     )
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from jangar.api.phases import StepKind
 from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.following.tree import RunSnapshot
 from jangar.domain.orchestration.definition import Definition
+from jangar.kinds.registry import step_adapter
 from jangar.operations.run_reading import RUNS, ReadRun, is_over, read_object
 from jangar.operations.watching import changes
 from kubekit.client.errors import NotFound, is_transient
@@ -69,7 +69,7 @@ class RunReader:
     async def _inside(self, read: ReadRun, depth: int) -> dict[str, RunSnapshot]:
         nested: dict[str, RunSnapshot] = {}
         for state in read.record.steps:
-            if state.kind is not StepKind.SUB_ORCHESTRATION or not state.child or self._left <= 0:
+            if not step_adapter(state.kind).view.opens_run or not state.child or self._left <= 0:
                 continue
             self._left -= 1
             known = self._over.get(state.child_uid or "")

@@ -8,7 +8,7 @@ from typing import Final
 from jangar.api.phases import StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation import LeftBehind
-from jangar.domain.orchestration.counts import Counts
+from jangar.domain.orchestration.state import Counts
 from jangar.domain.views.run_detail import RunDetail, StepRow, run_detail
 from jangar.domain.views.run_row import RunRow, run_row
 from jangar.operations.run_reading import ReadRun

@@ -10,7 +10,6 @@ from jangar.api.agents.provider import AGENT_PROVIDER, AgentProviderSpec
 from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER
 from jangar.api.meta import JsonObject
 from jangar.api.orchestration import OrchestrationSpec
-from jangar.api.phases import StepKind
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
@@ -18,10 +17,8 @@ from jangar.domain.agentrun.provider import provider_problems
 from jangar.domain.not_built import not_built_problems
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.message_text import does_not_exist
-from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
-from jangar.domain.orchestration.step_references import target_name
-from jangar.domain.orchestration.validation import definition_problems, execution_mode
-from jangar.domain.orchestration.validation_steps import not_built_steps
+from jangar.domain.orchestration.recursion import NestedCall, nested_calls, recursion_problems
+from jangar.domain.orchestration.validation import definition_problems, execution_mode, not_built_steps
 from jangar.domain.toolrun import tool_problems
 from kubekit.cache.object_cache import Cache, Cached
 
@@ -114,21 +111,12 @@ class OrchestrationCheck:
 
     def _reachable(self, root: Cached, spec: OrchestrationSpec) -> dict[str, list[NestedCall]]:
         """The calls of this orchestration and of all that it reaches, by name."""
-        calls = {root.name: _calls(spec)}
+        calls = {root.name: nested_calls(spec)}
         pending = [call.target for call in calls[root.name]]
         while pending:
             name = pending.pop()
             cached = None if name in calls else self.orchestrations.get(root.namespace, name)
             if cached is not None:
-                calls[name] = _calls(OrchestrationSpec.model_validate(cached.view.get("spec") or {}))
+                calls[name] = nested_calls(OrchestrationSpec.model_validate(cached.view.get("spec") or {}))
                 pending += [call.target for call in calls[name]]
         return calls
-
-
-def _calls(spec: OrchestrationSpec) -> list[NestedCall]:
-    kind = StepKind.SUB_ORCHESTRATION
-    return [
-        NestedCall(index=index, step=step.name, target=target)
-        for index, step in enumerate(spec.steps)
-        if step.kind == kind and (target := target_name(step, kind))
-    ]

@@ -8,7 +8,7 @@ from typing import Any
 from jangar.api.phases import TERMINAL
 from jangar.controllers.log_tails import LogTails
 from jangar.controllers.orchestrationrun.definitions import recorded_snapshot, snapshot_in
-from jangar.controllers.orchestrationrun.step_pages import read_steps
+from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import ATTEMPT, CREATED_BY, STEP
 from jangar.domain.times import parse_rfc3339
 from jangar.store.history import History

@@ -3,8 +3,6 @@
 from datetime import timedelta
 from typing import Final
 
-from jangar.api.agents.agentrun import AGENT_RUN
-from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.controllers.informers import CHILD_JOBS, CHILD_PODS, Source
 from jangar.controllers.job_execution.act import ActionDependencies
 from jangar.controllers.job_execution.app_tokens import AppTokens
@@ -23,6 +21,7 @@ from jangar.controllers.watch_predicates import (
     stop_was_requested,
 )
 from jangar.domain.job_execution.observation import WorkLimits
+from jangar.kinds.registry import RUN_KINDS
 from kubekit.client.builtin import CONFIG_MAPS, EVENTS, JOBS, PODS, SECRETS
 
 GRACE_MARGIN: Final = timedelta(seconds=10)
@@ -86,7 +85,7 @@ def job_reconciler(
             share_processes=settings.share_processes,
         ),
         writer=context.writer,
-        owners={kind.name: resource_of(kind) for kind in (ORCHESTRATION_RUN, AGENT_RUN)},
+        owners={run.name: resource_of(run.kind) for run in RUN_KINDS.values() if run.owns_runs},
         limits=limits,
         now=context.now,
         history=context.history,

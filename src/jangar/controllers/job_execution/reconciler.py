@@ -22,7 +22,7 @@ from jangar.controllers.job_execution.observe import (
     owner_state,
 )
 from jangar.controllers.observers import NO_OBSERVERS, Observers
-from jangar.controllers.orchestrationrun.step_pages import read_steps
+from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, is_controlled_by, reference_to
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.transitions import phase_change, workflow_changes

@@ -1,1 +1,1 @@
-"""OrchestrationRuns: the planner's decisions made real, child by child."""
+"""The controller of OrchestrationRuns: executes the planner's decisions."""

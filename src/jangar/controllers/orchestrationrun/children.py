@@ -1,79 +1,51 @@
-"""Children of a run: how one is read from its object, how it is recognized, and how one is written. Pure."""
+"""Children of a run: how one is read from its object, recognized, created and stopped. Pure."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
-from jangar.api.agents.agentrun import AGENT_RUN
-from jangar.api.kind import Kind
-from jangar.api.orchestration import ORCHESTRATION_RUN
-from jangar.api.phases import DefinitionPhase, Phase, StepKind
-from jangar.api.tools import TOOL_RUN
 from jangar.controllers.resources import (
     ATTEMPT,
     LINEAGE,
     MANAGED_BY,
     RUN_UID,
     STEP,
-    STOP,
     is_controlled_by,
     resource_of,
     stop_annotation,
 )
 from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
-from jangar.domain.orchestration.actions import StartChild, StopChild
-from jangar.domain.orchestration.child_identity import child_hash, child_spec
-from jangar.domain.orchestration.child_names import label_value
+from jangar.domain.orchestration.child_names import child_hash, label_value
 from jangar.domain.orchestration.definition import StepDefinition
-from jangar.domain.orchestration.observation import ChildSeen
+from jangar.domain.orchestration.planning.actions import StartChild, StopChild
+from jangar.domain.orchestration.planning.observation import ChildSeen
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.times import parse_rfc3339
+from jangar.kinds.registry import step_adapter
+from jangar.kinds.step_adapter import StepAdapter
 from kubekit.cache.object_cache import Cached
 
-KINDS: Mapping[StepKind, Kind] = {
-    StepKind.TOOL_RUN: TOOL_RUN,
-    StepKind.AGENT_RUN: AGENT_RUN,
-    StepKind.SUB_ORCHESTRATION: ORCHESTRATION_RUN,
-}
-"""Kinds of steps whose children are started here, and the kind of object that each creates."""
-
 TEMPLATE: Final = "agents.proompteng.ai/template"
-"""Annotation of an AgentRun that is only copied and never starts; no step makes one."""
+"""Annotation of an AgentRun that is only copied and never starts; no step creates one."""
 
 
-def child_seen(cached: Cached) -> ChildSeen:
-    """A child as the planner looks at it. One without a status was created and not looked at yet."""
-    obj = cached.view
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    left = (status.get("cancel") or {}).get("leftBehind") or ()
+def child_seen(cached: Cached, adapter: StepAdapter) -> ChildSeen:
+    """A child as the planner looks at it."""
+    report = adapter.observe(cached.view)
     return ChildSeen(
         name=cached.name,
         uid=cached.uid,
-        phase=_phase(status.get("phase")),
+        phase=report.phase,
         created_at=parse_rfc3339(cached.creation_timestamp),
-        reason=status.get("reason") or "",
-        message=status.get("message") or "",
-        finished_at=_time(status.get("finishedAt")),
-        exit_code=(status.get("outcome") or {}).get("exitCode"),
-        outputs=status.get("outputs"),
+        reason=report.reason,
+        message=report.message,
+        finished_at=parse_rfc3339(report.finished_at) if report.finished_at else None,
+        exit_code=report.exit_code,
+        outputs=adapter.outputs(cached.view),
         deleting=cached.is_being_deleted,
-        suspended=bool(spec.get("suspend")),
-        stop_requested=spec.get("cancel") is True and _reported_to_stop(obj),
-        left_behind=any(not item.get("endedAt") for item in left),
+        suspended=report.suspended,
+        stop_requested=report.stop_requested,
+        left_behind=report.left_behind,
     )
-
-
-def _phase(word: str | None) -> Phase:
-    """The legacy system sets Ready on ToolRuns that have not started."""
-    return Phase.PENDING if not word or word == DefinitionPhase.READY else Phase(word)
-
-
-def _reported_to_stop(obj: Mapping[str, Any]) -> bool:
-    return STOP in (obj["metadata"].get("annotations") or {})
-
-
-def _time(text: str | None) -> datetime | None:
-    return parse_rfc3339(text) if text else None
 
 
 def child_manifest(
@@ -86,8 +58,11 @@ def child_manifest(
     inherited: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """The object of an attempt, ready to be created. `inherited` are keys of labels that it has from its run."""
-    kind = KINDS[action.kind]
-    resource = resource_of(kind)
+    adapter = step_adapter(action.kind)
+    if adapter.child is None:
+        raise AssertionError(f"a step of kind {action.kind} creates no object")
+    resource = resource_of(adapter.child)
+    nests = adapter.called_orchestration is not None
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -101,22 +76,22 @@ def child_manifest(
                 STEP: label_value(action.step),
                 ATTEMPT: str(action.attempt),
             },
-            **({"annotations": {LINEAGE: ",".join(lineage)}} if kind is ORCHESTRATION_RUN else {}),
+            **({"annotations": {LINEAGE: ",".join(lineage)}} if nests else {}),
             "finalizers": [CLEANUP_FINALIZER],
             "ownerReferences": [dict(owner)],
         },
-        "spec": child_spec(action.kind, step, action.parameters),
+        "spec": adapter.start(step.source, step.target, action.parameters),
     }
 
 
-def hash_of(obj: Mapping[str, Any], kind: StepKind) -> str | None:
-    """The hash that the run must have recorded if the object is a child of its step."""
+def hash_of(obj: Mapping[str, Any], kind: str) -> str | None:
+    """The hash that the run must have recorded if the object is a child of a step of this kind."""
     meta = obj["metadata"]
     labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
     if annotations.get(TEMPLATE) == "true":
         return None
     return child_hash(
-        kind,
+        step_adapter(kind),
         obj.get("spec") or {},
         run_uid=labels.get(RUN_UID) or "",
         step=labels.get(STEP) or "",
@@ -128,8 +103,7 @@ def hash_of(obj: Mapping[str, Any], kind: StepKind) -> str | None:
 def is_recorded(state: StepState, obj: Mapping[str, Any], run_uid: str) -> bool:
     """Whether the object is the child that the run recorded for the step's current attempt.
 
-    The uid decides where it is recorded, else the hash of what the step makes. A name and an owner reference alone
-    prove nothing.
+    The uid decides where it is recorded, else the hash. A name and an owner reference alone prove nothing.
     """
     meta = obj["metadata"]
     if meta["name"] != state.child or not is_controlled_by(obj, run_uid):
@@ -139,7 +113,6 @@ def is_recorded(state: StepState, obj: Mapping[str, Any], run_uid: str) -> bool:
     return state.child_hash is not None and hash_of(obj, state.kind) == state.child_hash
 
 
-def stop_patch(action: StopChild) -> dict[str, Any]:
-    """What tells a child to stop: the request that users see, and why and until when."""
-    order = stop_annotation(reason=str(action.reason), deadline=action.deadline)
-    return {"metadata": {"annotations": order}, "spec": {"cancel": True}}
+def stop_patch(action: StopChild, adapter: StepAdapter) -> dict[str, Any]:
+    """Merge patch that requests a stop, with its reason and deadline."""
+    return adapter.stop(stop_annotation(reason=str(action.reason), deadline=action.deadline))

@@ -1,23 +1,26 @@
-"""Which definition a run executes: the one that was stored for it, or the one it would start with now."""
+"""The definition that a run executes: the stored one, or the one it would start with now."""
 
 import base64
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from jangar.api.kind import Kind
 from jangar.api.orchestration import OrchestrationRunSpec, OrchestrationSpec, RetryOf
-from jangar.api.phases import CHILD_KINDS, TERMINAL, Phase, StepKind
+from jangar.api.phases import TERMINAL, Phase
 from jangar.api.problems import Problem
-from jangar.controllers.orchestrationrun.children import KINDS
 from jangar.controllers.orchestrationrun.memory import Pinned
-from jangar.controllers.orchestrationrun.step_pages import read_steps
+from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import MANAGED_BY, RUN_UID, is_controlled_by, owner_reference
 from jangar.domain.orchestration.definition import ConditionCompiler, Definition
-from jangar.domain.orchestration.initial import reused_steps
 from jangar.domain.orchestration.message_text import does_not_exist
-from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, SnapshotConflict
 from jangar.domain.orchestration.parameters import resolve_parameters
-from jangar.domain.orchestration.retry_source import own_definition_problem, source_problem
+from jangar.domain.orchestration.planning.initial import own_definition_problem, reused_steps, source_problem
+from jangar.domain.orchestration.planning.observation import (
+    DefinitionMissing,
+    DefinitionRejected,
+    SnapshotConflict,
+)
 from jangar.domain.orchestration.snapshot import (
     decode_snapshot,
     encode_snapshot,
@@ -25,8 +28,7 @@ from jangar.domain.orchestration.snapshot import (
     snapshot_name,
 )
 from jangar.domain.orchestration.status_document import run_record
-from jangar.domain.orchestration.validation import define
-from jangar.domain.orchestration.validation_steps import not_built_steps
+from jangar.domain.orchestration.validation import define, not_built_steps
 from kubekit.cache.object_cache import Cache, Cached
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import CONFIG_MAPS
@@ -44,13 +46,13 @@ class Found:
 
     definition: Definition
     spec: Mapping[str, Any]
-    """As written: what is stored."""
+    """The definition as written, which is stored."""
     reused: Reused
     source: Mapping[str, str] | None = None
-    """Name and uid of the Orchestration that it is; None for a definition of the run's own."""
+    """Name and uid of the Orchestration; None for an inline definition."""
 
     def reference(self, run: Cached) -> dict[str, Any]:
-        """As `status.snapshotRef` says it before the snapshot is created: what may be used is recorded first."""
+        """The value of `status.snapshotRef`, recorded before the snapshot is created."""
         content = snapshot_hash(self.spec)
         return {
             "name": snapshot_name(run.name, run.uid, content),
@@ -60,7 +62,7 @@ class Found:
 
 
 def snapshot_in(obj: Mapping[str, Any]) -> bytes:
-    """The packed definition that the object of a snapshot holds."""
+    """The compressed definition in a snapshot's object."""
     return base64.b64decode((obj.get("binaryData") or {}).get(KEY) or "")
 
 
@@ -78,13 +80,13 @@ def recorded_snapshot(
 
 
 STEP_BYTES = 300
-"""What a step takes, about."""
+"""Approximate size of a step."""
 
 Resolution = Found | DefinitionMissing | DefinitionRejected
 
 
 class Definitions:
-    """Finds, stores and reads back what runs execute."""
+    """Finds, stores and reads the definitions that runs execute."""
 
     def __init__(
         self,
@@ -94,18 +96,18 @@ class Definitions:
         runs: Cache,
         resource: Resource,
         compile_condition: ConditionCompiler,
-        kinds: Collection[StepKind] = KINDS,
+        runs_here: Callable[[Kind], bool] = lambda _: True,
     ) -> None:
-        """`kinds`: of steps whose children are started here."""
+        """`runs_here` says whether this controller runs children of a kind."""
         self._client = client
         self._orchestrations = orchestrations
         self._runs = runs
         self._resource = resource
         self._compile = compile_condition
-        self._kinds = kinds
+        self._runs_here = runs_here
 
     async def current(self, run: Cached, spec: OrchestrationRunSpec) -> Resolution:
-        """What the run would start with now."""
+        """The definition that the run would start with now."""
         given = spec.parameters or {}
         if spec.retry_of is not None:
             if spec.orchestration is not None:
@@ -124,7 +126,7 @@ class Definitions:
         return await evaluated(lambda: self._found(named, given, source=source), size=len(cached.raw))
 
     async def stored(self, run: Cached, reference: Mapping[str, Any]) -> Pinned | None:
-        """What was stored for the run, if it was and is what the run's status has recorded."""
+        """The stored definition, if it is the one that the run's status has recorded."""
         found = await self._stored_spec(run, reference)
         if found is None:
             return None
@@ -136,7 +138,7 @@ class Definitions:
         return self._pinned(made, found) if isinstance(made, Definition) else None
 
     async def store(self, run: Cached, found: Found) -> Pinned | SnapshotConflict:
-        """Pin it (DAG-3). Its name and hash are in the run's status before."""
+        """Store the definition (DAG-3). Its name and hash are already in the run's status."""
         reference = found.reference(run)
         manifest = {
             "apiVersion": "v1",
@@ -191,7 +193,7 @@ class Definitions:
         return Found(definition=made, spec=written, reused={}, source=source)
 
     async def _retried(self, run: Cached, spec: OrchestrationRunSpec, retry: RetryOf) -> Resolution:
-        """The definition of the run that is repeated, and which of its steps are kept (DAG-16)."""
+        """The definition of the retried run, and which of its steps are kept (DAG-16)."""
         old = self._runs.get(run.namespace, retry.name)
         if old is None or (retry.uid and old.uid != retry.uid):
             return DefinitionMissing(message=f'run "{retry.name}" to retry does not exist')
@@ -224,21 +226,21 @@ class Definitions:
             unstartable=frozenset(
                 step.name
                 for step in definition.steps
-                if step.kind in CHILD_KINDS and step.kind not in self._kinds
+                if step.adapter.child is not None and not self._runs_here(step.adapter.child)
             ),
             positions={step.name: position for position, step in enumerate(definition.steps)},
         )
 
 
 def snapshot_source(run: Cached) -> Mapping[str, str] | None:
-    """Name and uid of the Orchestration that the run's snapshot was taken of; None where that is not recorded."""
+    """Name and uid of the Orchestration that the run's snapshot was taken from; None if not recorded."""
     reference = (run.view.get("status") or {}).get("snapshotRef") or {}
     source: Mapping[str, str] | None = reference.get("orchestration")
     return source
 
 
 def _disagreement(old: Cached, named: str | None) -> Problem | None:
-    """Of a run that an earlier version started the source may not be known; then the retry has none either."""
+    """The problem if a retry names another Orchestration. Earlier versions did not record the source."""
     source = snapshot_source(old)
     return source_problem(
         old.name,
@@ -254,5 +256,5 @@ class _Stored(NamedTuple):
 
 
 def _size(spec: Mapping[str, Any]) -> int:
-    """About as many bytes as the definition has."""
+    """Approximate number of bytes of the definition."""
     return STEP_BYTES * len(spec.get("steps") or ())

@@ -1,4 +1,4 @@
-"""What a controller remembers of a run between passes. All of it can be lost: it saves work and decides nothing."""
+"""State that a controller keeps of a run between passes. It can be lost at any time: it only saves work."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,16 +7,25 @@ from typing import Any, Final, NamedTuple
 from jangar.api.meta import JsonObject
 from jangar.controllers.orchestrationrun.children import child_seen, is_recorded
 from jangar.controllers.resources import STEP
+from jangar.domain.orchestration.child_names import label_value
 from jangar.domain.orchestration.definition import Definition, StepDefinition
-from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildrenRead, ChildSeen
-from jangar.domain.orchestration.plan import Plan
+from jangar.domain.orchestration.planning.observation import (
+    Child,
+    ChildGone,
+    ChildRefused,
+    ChildrenRead,
+    ChildSeen,
+)
+from jangar.domain.orchestration.planning.plan import Plan
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.status_document import step_document
+from jangar.kinds.registry import adapter_of_child, step_adapter
+from jangar.kinds.step_adapter import StepAdapter
 from kubekit.cache.informer import Change
 from kubekit.cache.object_cache import OWNER_UID, Cache, Cached
 
 MAX_ENDED: Final = 256
-"""Ended runs that are remembered: thousands stay until their retention is over, and few are looked at again."""
+"""Ended runs that are kept in memory: thousands stay until their retention ends, and few change again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,10 +34,10 @@ class Pinned:
 
     definition: Definition
     reference: Mapping[str, Any]
-    """As `status.snapshotRef` says it."""
+    """The value of `status.snapshotRef`."""
     steps: Mapping[str, StepDefinition]
     unstartable: frozenset[str]
-    """Steps whose kind of child is not started here."""
+    """Steps whose kind of child this controller does not run."""
     positions: Mapping[str, int]
     """Where each step stands in the list, by name."""
 
@@ -53,31 +62,31 @@ class RunMemory:
     uid: str
     pinned: Pinned | None = None
     conflict: str = ""
-    """Why the definition cannot be stored: something else has the name of its snapshot."""
+    """Why the definition cannot be stored: another object has the name of its snapshot."""
     record: RunRecord | None = None
     status: Mapping[str, Any] = field(default_factory=dict)
     """The status that `record` was read from or written to."""
     plan: Plan | None = None
     children: dict[str, Child] = field(default_factory=dict)
-    """Never changed in place: plans compare the one before with the one now. Only those that the run made."""
+    """Children that the run created. Never changed in place: plans compare the old mapping with the new one."""
     made: dict[str, str] = field(default_factory=dict)
-    """Uids of the children that are known to be the run's own, by name."""
+    """Uids of the children that the run is known to have created, by name."""
     children_read: ChildrenRead = ChildrenRead.NOT_YET
     pages: dict[int, Page] = field(default_factory=dict)
     written: dict[int, object] = field(default_factory=dict)
     """The steps on each page as they were last written."""
     documents: list[tuple[StepState | None, JsonObject]] = field(default_factory=list)
     news: dict[str, tuple[Cached, bool]] = field(default_factory=dict)
-    """Objects that say to be children and changed since the last pass, by uid, and whether the cache still has them."""
+    """Objects owned by the run that changed since the last pass, by uid, and whether the cache still has them."""
 
     def forget_record(self) -> None:
-        """What is recorded must be read again."""
+        """Drop the record, so that the next pass reads it from the API."""
         self.record, self.plan = None, None
         self.pages.clear()
         self.written.clear()
 
     def step_documents(self, steps: Sequence[StepState]) -> list[JsonObject]:
-        """The documents of these states; those of states that did not change are made once."""
+        """The documents of these states; documents of unchanged states are reused."""
         known = self.documents
         if len(known) != len(steps):
             known = [(None, {})] * len(steps)
@@ -88,12 +97,12 @@ class RunMemory:
         return [document for _, document in self.documents]
 
     def learn(self, facts: Mapping[str, Child]) -> None:
-        """What an uncached read or a create told."""
+        """Add the results of uncached reads and creates."""
         self.made.update({name: child.uid for name, child in facts.items() if isinstance(child, ChildSeen)})
         self.children = {**self.children, **facts}
 
     def take_news(self, record: RunRecord) -> None:
-        """Bring the children up to date with what was watched. Objects that the run did not make are passed over."""
+        """Update the children from watch events. Objects that the run did not create are ignored."""
         if not self.news:
             return
         children = dict(self.children)
@@ -103,14 +112,14 @@ class RunMemory:
                 continue
             if is_there:
                 self.made[name] = uid
-                children[name] = child_seen(cached)
+                children[name] = child_seen(cached, self.adapter_of(record, cached))
             elif not isinstance(children.get(name), ChildGone | ChildRefused):
                 children.pop(name, None)
         self.news.clear()
         self.children = children
 
     def is_ours(self, record: RunRecord, cached: Cached) -> bool:
-        """Whether the run made the object: it saw its own create succeed, or recorded the object's uid or hash."""
+        """Whether the run created the object: its own create succeeded, or it recorded the object's uid or hash."""
         known = self.made.get(cached.name)
         if known is not None:
             return known == cached.uid
@@ -118,6 +127,16 @@ class RunMemory:
             return True
         state = self.state_of(record, cached.labels.get(STEP, ""), cached.name)
         return state is not None and is_recorded(state, cached.view, self.uid)
+
+    def adapter_of(self, record: RunRecord, cached: Cached) -> StepAdapter:
+        """The adapter of the step that created the object; of any step that could have, if its label was changed."""
+        label = cached.labels.get(STEP, "")
+        position = self.pinned.positions.get(label) if self.pinned is not None else None
+        if position is None or position >= len(record.steps):
+            steps = enumerate(record.steps)
+            position = next((at for at, state in steps if label_value(state.name) == label), None)
+        adapter = None if position is None else step_adapter(record.steps[position].kind)
+        return adapter if adapter and adapter.child else adapter_of_child(cached.view.get("kind"))
 
     def state_of(self, record: RunRecord, step: str, child: str) -> StepState | None:
         """The recorded step of this name, if its current attempt has a child of that name."""
@@ -129,13 +148,13 @@ class RunMemory:
 
 
 class Memories:
-    """Of runs under way and of those that ended last, by uid; hears of every change of a child."""
+    """Memories of active runs and of the runs that ended last, by uid. Receives every change of a child."""
 
     def __init__(self, caches: tuple[Cache, ...]) -> None:
         self._caches = caches
         self._runs: dict[str, RunMemory] = {}
         self._ended: dict[str, None] = {}
-        """In the order of their last passes."""
+        """Ended runs in the order of their last passes."""
 
     def of(self, uid: str) -> RunMemory:
         """The memory of a run; a new one knows the children that are cached now."""
@@ -147,7 +166,7 @@ class Memories:
         return memory
 
     def note_ended(self, uid: str) -> None:
-        """The run has ended: it is remembered while it is among the latest, for what still happens to its children."""
+        """Mark the run as ended. It is kept while it is among the latest: its children may still change."""
         self._ended.pop(uid, None)
         self._ended[uid] = None
         if len(self._ended) > MAX_ENDED:
@@ -158,12 +177,12 @@ class Memories:
         self._ended.pop(uid, None)
 
     def forget_all(self) -> None:
-        """Others may write from now on."""
+        """Drop all memories: another process may have written since."""
         self._runs.clear()
         self._ended.clear()
 
     def heard(self, change: Change) -> None:
-        """A child changed."""
+        """Remember the change of a child for the next pass of its run."""
         child = change.subject
         owner = child.controller
         memory = self._runs.get(owner.uid) if owner is not None else None

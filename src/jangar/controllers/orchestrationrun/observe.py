@@ -1,4 +1,4 @@
-"""From caches, memory and stored definitions to what a plan looks at. Decides nothing."""
+"""Builds the planner's observation from caches, memory and stored definitions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.resources import LINEAGE, stop_deadline
 from jangar.domain.cancellation import requesters
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.observation import (
+from jangar.domain.orchestration.planning.observation import (
     Child,
     ChildGone,
     ChildrenRead,
@@ -27,24 +27,25 @@ from jangar.domain.orchestration.observation import (
 )
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.times import parse_rfc3339
+from jangar.kinds.registry import step_adapter
 from kubekit.cache.object_cache import Cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
-    """One run as a pass sees it."""
+    """One run as one pass observes it."""
 
     observation: Observation
     spec: OrchestrationRunSpec
     status: Mapping[str, Any]
     found: Found | None = None
-    """What would be pinned."""
+    """The definition that would be pinned."""
 
 
 async def observe(
     seen: Cached, memory: RunMemory, records: RunRecords, definitions: Definitions, limits: Limits
 ) -> RunSnapshot:
-    """Everything a plan needs about one run."""
+    """Everything that the planner needs about one run."""
     obj = seen.view
     spec = OrchestrationRunSpec.model_validate(obj.get("spec") or {})
     status = obj.get("status") or {}
@@ -75,7 +76,7 @@ async def _definition(
     memory: RunMemory,
     definitions: Definitions,
 ) -> tuple[Definition | DefinitionMissing | DefinitionRejected | SnapshotConflict, Found | None]:
-    """What the run executes, and, before it has begun, what it would begin with."""
+    """The definition that the run executes; before it starts, the one it would start with."""
     pinned = memory.pinned
     if recorded.lifecycle.is_terminal or recorded.steps:
         missing = DefinitionMissing(message="the stored definition of this run is gone or was replaced")
@@ -113,7 +114,7 @@ def _facts(obj: Mapping[str, Any], spec: OrchestrationRunSpec) -> RunFacts:
 
 
 def _with_unstartable(recorded: RunRecord, memory: RunMemory) -> Mapping[str, Child]:
-    """Where agents are not looked after, such a step waits, and says why, until it is stopped."""
+    """The children, with a waiting one for each step whose child this controller does not run."""
     if memory.pinned is None or not memory.pinned.unstartable:
         return memory.children
     waiting = {
@@ -134,5 +135,5 @@ def _waits(state: StepState) -> Child:
         phase=Phase.PENDING,
         created_at=state.attempt_started_at or state.started_at or parse_rfc3339("1970-01-01T00:00:00Z"),
         reason=Reason.BLOCKED,
-        message="this controller does not run agents",
+        message=step_adapter(state.kind).not_run_here,
     )

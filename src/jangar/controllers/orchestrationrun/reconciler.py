@@ -1,4 +1,4 @@
-"""One pass over a run: observe, plan, record, act; again at once when acting taught something."""
+"""Reconciles a run: observe, plan, record, act; again at once if an action revealed something new."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
 from jangar.controllers.resources import reference_to
 from jangar.controllers.transitions import phase_change, step_change
-from jangar.domain.orchestration.actions import PinDefinition
-from jangar.domain.orchestration.observation import Limits
-from jangar.domain.orchestration.plan import Plan, plan
+from jangar.domain.orchestration.planning.actions import PinDefinition
+from jangar.domain.orchestration.planning.observation import Limits
+from jangar.domain.orchestration.planning.plan import Plan, plan
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.status_document import step_document
 from jangar.domain.retention import Delete
@@ -29,14 +29,14 @@ from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
 
 MAX_ROUNDS = 10
-"""Plans that one pass may make before it lets others have a turn."""
+"""Plans that one pass makes before it requeues the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReconciler:
-    """Brings OrchestrationRuns forward."""
+    """Reconciles OrchestrationRuns."""
 
-    hands: ActionDependencies
+    dependencies: ActionDependencies
     records: RunRecords
     memories: Memories
     recorder: EventRecorder
@@ -48,73 +48,77 @@ class RunReconciler:
 
     async def __call__(self, key: Key) -> Result:
         for _ in range(MAX_ROUNDS):
-            seen = self.hands.runs.cache.get(key.namespace, key.name)
+            seen = self.dependencies.runs.cache.get(key.namespace, key.name)
             if seen is None:
                 return DONE
             memory = self.memories.of(seen.uid)
-            sight = await observe(seen, memory, self.records, self.hands.definitions, self.limits)
+            snapshot = await observe(seen, memory, self.records, self.dependencies.definitions, self.limits)
             if seen.is_being_deleted and not self._is_stored(seen):
-                sight = replace(sight, observation=replace(sight.observation, history_pending=True))
-            observation, now, before = sight.observation, self.now(), memory.plan
+                snapshot = replace(snapshot, observation=replace(snapshot.observation, history_pending=True))
+            observation, now, before = snapshot.observation, self.now(), memory.plan
             steps = max(len(observation.recorded.steps), len(memory.pinned.steps) if memory.pinned else 0)
-            # With the plan before, only what has changed is planned anew.
+            # With the previous plan, only what has changed is planned again.
             size = STEP_BYTES * steps if before is None else STEP_BYTES * steps // 10
             planned = await evaluated(partial(plan, observation, now, before), size=size)
-            seen = await self._record(seen, memory, sight, planned)
+            seen = await self._record(seen, memory, snapshot, planned)
             learned = await act(
-                self.hands, self._subject(seen, memory, sight, planned.status), planned.actions
+                self.dependencies, self._context(seen, memory, snapshot, planned.status), planned.actions
             )
             if not learned:
                 if planned.status.lifecycle.is_terminal:
                     self.memories.note_ended(seen.uid)
-                return await self._later(seen, sight, planned)
+                return await self._next_pass(seen, snapshot, planned)
         return RequeueAfter(after=0.1)
 
-    async def _record(self, seen: Cached, memory: RunMemory, sight: RunSnapshot, planned: Plan) -> Cached:
+    async def _record(self, seen: Cached, memory: RunMemory, snapshot: RunSnapshot, planned: Plan) -> Cached:
         record = planned.status
-        more = self._beside(seen, memory, sight, planned)
-        if record is not sight.observation.recorded or more != _shown_beside(sight.status):
+        more = self._extra_fields(seen, memory, snapshot, planned)
+        if record is not snapshot.observation.recorded or more != _recorded_extra_fields(snapshot.status):
             memory.plan = None
             seen = await self.records.write(seen, memory, record, more)
-            self._tell(seen, sight.observation.recorded, record)
-            self._count(sight.observation.recorded, record)
+            self._record_events(seen, snapshot.observation.recorded, record)
+            self._count(snapshot.observation.recorded, record)
         memory.plan = planned
         return seen
 
-    def _beside(
-        self, seen: Cached, memory: RunMemory, sight: RunSnapshot, planned: Plan
+    def _extra_fields(
+        self, seen: Cached, memory: RunMemory, snapshot: RunSnapshot, planned: Plan
     ) -> Mapping[str, Any]:
-        """What a status has beside the record. A snapshot's name and hash are recorded before it is created."""
-        retention = self._retention(seen, sight).document(planned.status)
-        snapshot = memory.pinned.reference if memory.pinned else None
-        if snapshot is None and sight.found is not None and PinDefinition() in planned.actions:
-            snapshot = sight.found.reference(seen)
+        """Status fields beside the record. A snapshot's name and hash are recorded before it is created."""
+        retention = self._retention(seen, snapshot).document(planned.status)
+        reference = memory.pinned.reference if memory.pinned else None
+        if reference is None and snapshot.found is not None and PinDefinition() in planned.actions:
+            reference = snapshot.found.reference(seen)
         return {
-            **({"snapshotRef": snapshot} if snapshot else {}),
+            **({"snapshotRef": reference} if reference else {}),
             **({"retention": retention} if retention else {}),
-        } or _shown_beside(sight.status)
+        } or _recorded_extra_fields(snapshot.status)
 
-    def _retention(self, seen: Cached, sight: RunSnapshot) -> RunRetention:
+    def _retention(self, seen: Cached, snapshot: RunSnapshot) -> RunRetention:
         owner = seen.controller
-        is_root = owner is None or owner.kind != self.hands.runs.resource.kind
-        return RunRetention(keeping=self.keeping, is_root=is_root, ttl=sight.spec.ttl_seconds_after_finished)
+        is_root = owner is None or owner.kind != self.dependencies.runs.resource.kind
+        return RunRetention(
+            keeping=self.keeping, is_root=is_root, ttl=snapshot.spec.ttl_seconds_after_finished
+        )
 
     def _is_stored(self, seen: Cached) -> bool:
         return self.history is None or not self.history.is_pending(seen)
 
-    def _subject(self, seen: Cached, memory: RunMemory, sight: RunSnapshot, record: RunRecord) -> RunContext:
+    def _context(
+        self, seen: Cached, memory: RunMemory, snapshot: RunSnapshot, record: RunRecord
+    ) -> RunContext:
         return RunContext(
             seen=seen,
-            reference=reference_to(self.hands.runs.resource, seen),
+            reference=reference_to(self.dependencies.runs.resource, seen),
             memory=memory,
             record=record,
-            lineage=sight.observation.run.lineage,
-            found=sight.found,
+            lineage=snapshot.observation.run.lineage,
+            found=snapshot.found,
         )
 
-    def _tell(self, seen: Cached, before: RunRecord, after: RunRecord) -> None:
+    def _record_events(self, seen: Cached, before: RunRecord, after: RunRecord) -> None:
         """An Event for each transition of the run and of its steps."""
-        about = reference_to(self.hands.runs.resource, seen)
+        about = reference_to(self.dependencies.runs.resource, seen)
         for item in phase_change(lifecycle_to(before.lifecycle), lifecycle_to(after.lifecycle)):
             self.recorder.record(about, type=item.type, reason=item.reason, message=item.message)
         known = {state.name: state for state in before.steps}
@@ -139,16 +143,18 @@ class RunReconciler:
                 took = (state.finished_at - state.started_at).total_seconds()
                 self.observers.step_ended(str(state.kind), str(state.phase), took)
 
-    async def _later(self, seen: Cached, sight: RunSnapshot, planned: Plan) -> Result:
-        """When to look again; a finished run whose time is over goes."""
+    async def _next_pass(self, seen: Cached, snapshot: RunSnapshot, planned: Plan) -> Result:
+        """When to reconcile again; deletes a finished run after its retention."""
         times = [planned.look_again_at]
         if planned.status.lifecycle.is_terminal and not seen.is_being_deleted:
-            verdict = self._retention(seen, sight).verdict(
+            verdict = self._retention(seen, snapshot).verdict(
                 planned.status, is_stored=lambda: self._is_stored(seen), now=self.now()
             )
             if isinstance(verdict, Delete):
-                await self.hands.writes.delete(self.hands.runs, seen.name, seen.namespace, seen.uid)
-                self.observers.expired(self.hands.runs.resource.kind)
+                await self.dependencies.writes.delete(
+                    self.dependencies.runs, seen.name, seen.namespace, seen.uid
+                )
+                self.observers.expired(self.dependencies.runs.resource.kind)
                 return DONE
             times.append(verdict.look_again_at)
         nearest = min((time for time in times if time is not None), default=None)
@@ -157,5 +163,5 @@ class RunReconciler:
         return RequeueAfter(after=max(0.0, (nearest - self.now()).total_seconds()))
 
 
-def _shown_beside(status: Mapping[str, Any]) -> Mapping[str, Any]:
+def _recorded_extra_fields(status: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: status[name] for name in ("snapshotRef", "retention") if status.get(name)}

@@ -1,4 +1,4 @@
-"""What will become of a finished run: what its status says about it, and whether it may go now."""
+"""The retention of a finished run: its status fields, and whether the run may be deleted now."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from jangar.domain.retention import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeping:
-    """What the operator set."""
+    """The operator's retention settings."""
 
     job_ttl: Keep | None = None
     run_retention: Keep | None = None
@@ -39,20 +39,20 @@ class Keeping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRetention:
-    """Of one run."""
+    """The retention of one run."""
 
     keeping: Keeping
     is_root: bool
     ttl: Ttl | None
 
     def document(self, record: RunRecord) -> JsonObject:
-        """As `status.retention`; empty while the run has not ended."""
+        """The value of `status.retention`; empty while the run has not ended."""
         if not record.lifecycle.is_terminal:
             return {}
         return retention_document(self._status(record))
 
     def verdict(self, record: RunRecord, *, is_stored: Callable[[], bool], now: datetime) -> Delete | Kept:
-        """Whether it goes now; whether its history is stored is asked when nothing else keeps it."""
+        """Whether to delete the run now. `is_stored` is called only if nothing else keeps the run."""
         cleaning = any(item.ended_at is None for item in record.left_behind)
         finished_at, keep = record.lifecycle.finished_at, self._resolved.keep
         return may_delete(
@@ -75,7 +75,7 @@ class RunRetention:
 
     @property
     def _job_ttl(self) -> Resolved:
-        """What the Jobs of its steps get, unless a tool says otherwise."""
+        """The lifetime of the steps' Jobs, unless a Tool sets one."""
         keeping = self.keeping
         resolved = resolve_job_ttl(tool_ttl=None, configured=keeping.job_ttl)
         lifetime = job_lifetime(

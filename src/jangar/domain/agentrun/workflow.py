@@ -10,8 +10,8 @@ from jangar.api.reasons import Reason
 from jangar.domain.agentrun.task import MAX_VALUE_BYTES, task_of, too_long
 from jangar.domain.job_execution.workflow import CONTROL, Loop, RuntimeStep
 from jangar.domain.orchestration.definition import Condition, ConditionCompiler
+from jangar.domain.orchestration.validation import name_problems
 from jangar.domain.orchestration.validation_references import Place
-from jangar.domain.orchestration.validation_steps import name_problems
 
 _Path = tuple[str | int, ...]
 

@@ -1,4 +1,4 @@
-"""What an orchestration means: its graph, what may start, how a run ends, and why.
+"""Orchestrations: definitions and their validation, the planner of runs, their status, and explanations.
 
 Imports: jangar.api, jangar.domain.
 """

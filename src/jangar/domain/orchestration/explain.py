@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from jangar.api.orchestration import Policies
-from jangar.api.phases import CHILD_KINDS, Phase, StepPhase
+from jangar.api.phases import Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
 from jangar.domain.cancellation import IGNORED_TERM
-from jangar.domain.orchestration.definition import Definition, StepDefinition
-from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
-from jangar.domain.orchestration.readiness import releases
-from jangar.domain.orchestration.state import RunRecord, StepState
+from jangar.domain.orchestration.definition import Definition, RunPolicies, StepDefinition, policies_in_force
+from jangar.domain.orchestration.state import RunRecord, StepState, releases
 from jangar.domain.times import rfc3339
+from jangar.kinds.registry import creates_child
 
 SHOWN_NEEDS = 5
 
@@ -47,7 +46,7 @@ class RunView:
     def __post_init__(self) -> None:
         in_force = policies_in_force(self.definition.policies, self.policies)
         states = self.record.steps or self.definition.fresh
-        live = sum(1 for state in states if state.is_live and state.kind in CHILD_KINDS)
+        live = sum(1 for state in states if state.is_live and creates_child(state.kind))
         object.__setattr__(self, "states", states)
         object.__setattr__(self, "in_force", in_force)
         object.__setattr__(
@@ -115,7 +114,7 @@ def _unstarted(run: RunView, step: StepDefinition, state: StepState) -> Explanat
     if run.suspended:
         sentence = "the run is suspended: set spec.suspend to false to resume it"
         return _explain_as(state, sentence, reason=Reason.SUSPENDED)
-    if run.is_full and step.kind in CHILD_KINDS:
+    if run.is_full and creates_child(step.kind):
         limit = run.in_force.max_parallel
         sentence = (
             f"waits for a free slot: {limit} of {limit} parallel steps are running (policies.maxParallel)"
@@ -162,7 +161,7 @@ def _retrying(run: RunView, step: StepDefinition, state: StepState) -> Explanati
 
 def _attempt(run: RunView, step: StepDefinition, state: StepState) -> str:
     total = 1 + _retries(run, step)
-    return f"attempt {state.attempt} of {total}" if total > 1 else "the step's work"
+    return f"attempt {state.attempt} of {total}" if total > 1 else step.adapter.explain(step.target)
 
 
 def _retries(run: RunView, step: StepDefinition) -> int:

@@ -1,4 +1,4 @@
-"""Which step needs which. Knows names and edges only; nothing of kinds, phases or time."""
+"""The dependency graph of steps: order, reachability, cycles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ class Graph:
     order: tuple[int, ...]
     """Indexes in topological order, the smallest index first among equals."""
     position: tuple[int, ...]
-    """Where each index stands in `order`."""
+    """Position of each index in `order`."""
 
     def ancestors(self, index: int) -> frozenset[int]:
-        """Everything that `index` needs, directly or not."""
+        """The direct and indirect dependencies of `index`."""
         return self._reachable(index, self.needs)
 
     def descendants(self, index: int) -> frozenset[int]:
-        """Everything that needs `index`, directly or not."""
+        """The direct and indirect dependents of `index`."""
         return self._reachable(index, self.dependents)
 
     @staticmethod
@@ -38,7 +38,7 @@ class Graph:
 
 
 def sequential_needs(count: int) -> tuple[tuple[int, ...], ...]:
-    """Edges of a list in which each step needs the one before it."""
+    """The edges of a list in which each step depends on the previous one."""
     return tuple((index - 1,) if index else () for index in range(count))
 
 
@@ -76,7 +76,7 @@ def graph_of(names: Sequence[str], needs: Sequence[Sequence[int]]) -> Graph | No
 
 
 def cycles(needs: Sequence[Sequence[int]]) -> list[list[int]]:
-    """A shortest cycle through the smallest index of each knot, `[a, b, a]`; knots by that index."""
+    """For each strongly connected component, a shortest cycle through its smallest index, such as `[a, b, a]`."""
     found: list[list[int]] = []
     for component in connected_components(needs):
         start = min(component)
@@ -88,7 +88,7 @@ def cycles(needs: Sequence[Sequence[int]]) -> list[list[int]]:
 def shortest_path(
     start: int, end: int, edges: Sequence[Sequence[int]], *, within: frozenset[int]
 ) -> list[int]:
-    """What follows `start` on a shortest way to `end`: never empty, even from a node to itself."""
+    """The nodes after `start` on a shortest path to `end`: never empty, even from a node to itself."""
     came_from = {start: start}
     level = [start]
     while level:
@@ -105,7 +105,7 @@ def shortest_path(
 
 
 def _path_from_start(node: int, came_from: dict[int, int]) -> list[int]:
-    """The way to `node`, without where it began."""
+    """The path to `node`, without its start."""
     way: list[int] = []
     while came_from[node] != node:
         way.append(node)
@@ -114,7 +114,7 @@ def _path_from_start(node: int, came_from: dict[int, int]) -> list[int]:
 
 
 def ancestor_bits(needs: Sequence[Sequence[int]]) -> list[int]:
-    """The ancestors of each step as a number, bit by index. Steps of a knot are each other's ancestors."""
+    """The ancestors of each step as a number, bit by index. Steps of a cycle are each other's ancestors."""
     bits = [0] * len(needs)
     for component in connected_components(needs):
         together = 0
@@ -127,9 +127,9 @@ def ancestor_bits(needs: Sequence[Sequence[int]]) -> list[int]:
 
 
 def connected_components(needs: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Steps grouped by what they need of each other (strongly connected), each group after all that it needs.
+    """Strongly connected components, each after the components that it depends on.
 
-    Tarjan's walk without recursion: a chain of ten thousand steps must not exhaust the stack.
+    Tarjan's algorithm without recursion: a chain of ten thousand steps must not exhaust the stack.
     """
     found: list[list[int]] = []
     number: dict[int, int] = {}
@@ -162,7 +162,7 @@ def connected_components(needs: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def _close(index: int, open_: list[int], placed: list[bool]) -> list[int]:
-    """Take the knot that began at `index` off the open steps."""
+    """Remove the component that starts at `index` from the open steps."""
     component: list[int] = []
     while not placed[index]:
         component.append(open_.pop())

@@ -1,4 +1,4 @@
-"""How messages name things: quoted, shortened, with the name that was probably meant. Knows spelling only."""
+"""Names in messages: quoted, shortened, and with the most similar known name."""
 
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
@@ -12,16 +12,16 @@ _MAX_GUESS_LENGTH = 253
 _BUDGET = 4_000_000
 _COMPARE_COST = 100
 MAX_COMPARED = 200
-"""Names that a controller compares with a wrong one: it must not hold up the others."""
+"""Names that a controller compares with a wrong one; a limit, because other runs wait meanwhile."""
 
 
 def quoted(text: str) -> str:
-    """The text in double quotes, on one line and not longer than a message can bear."""
+    """The text in double quotes, on one line and shortened."""
     return f'"{_one_line(text)}"'
 
 
 def arrows(names: Sequence[str]) -> str:
-    """A path `a -> b -> a`; the middle of a long one is counted instead of written."""
+    """A path `a -> b -> a`; the middle of a long one is replaced by its length."""
     half = MAX_PATH // 2
     if len(names) <= MAX_PATH:
         return " -> ".join(_one_line(name) for name in names)
@@ -30,13 +30,13 @@ def arrows(names: Sequence[str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """On one line and not longer than a message can bear."""
+    """The text on one line, shortened."""
     short = text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"
     return "".join(item if item.isprintable() else ascii(item)[1:-1] for item in short)
 
 
 class Guesses:
-    """Which of the known names a wrong one probably meant.
+    """Finds the known name that is most similar to a wrong one.
 
     Comparing takes time, so one set of guesses spends a fixed budget and then answers only where names differ
     in case, `-` and `_`: ten thousand typing errors cost no more than a few.
@@ -57,7 +57,7 @@ class Guesses:
         return self._most_similar(wrong) if same_folded is None and self._left >= 0 else same_folded
 
     def fix(self, wrong: str, otherwise: str) -> str:
-        """What to do about the wrong name, as a sentence."""
+        """The fix for a wrong name, as a sentence."""
         found = self.nearest(wrong)
         return otherwise if found is None else f"did you mean {quoted(found)}?"
 
@@ -78,7 +78,7 @@ class Guesses:
 
 
 def does_not_exist(kind: str, name: str, known: Iterable[str]) -> str:
-    """That an object does not exist, and which one of the namespace was probably meant."""
+    """The message that an object does not exist, with the most similar name of the namespace."""
     names = list(islice(known, MAX_COMPARED))
     nearest = Guesses(names).nearest(name)
     guess = f"; did you mean {quoted(nearest)}?" if nearest else ""

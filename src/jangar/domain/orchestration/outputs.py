@@ -1,4 +1,4 @@
-"""From what work writes as its result to outputs: names and texts (DAG-11). Knows JSON; knows no step."""
+"""Parses the result that work writes into outputs: names and texts (DAG-11)."""
 
 import json
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ def read_outputs(raw: bytes | str, *, may_be_cut: bool = False) -> dict[str, str
 
 
 def with_defaults(outputs: Mapping[str, str], declared_defaults: Mapping[str, str]) -> dict[str, str]:
-    """The outputs, and the declared default of each that was not written."""
+    """The outputs, with declared defaults for those that were not written."""
     return {**declared_defaults, **outputs}
 
 
@@ -74,7 +74,7 @@ def _refuse(word: str) -> object:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets are nested, those inside strings not counted."""
+    """The nesting depth of brackets outside strings."""
     depth = deepest = 0
     quoted = escaped = False
     for item in text:
@@ -111,6 +111,6 @@ def _compact(value: object) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text without what no API or database keeps: NUL and halves of surrogate pairs."""
+    """The text without characters that APIs and databases reject: NUL and lone surrogates."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return whole.replace("\0", _REPLACEMENT)

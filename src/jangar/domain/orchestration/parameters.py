@@ -1,4 +1,4 @@
-"""The inputs of a run: what a definition declares, and the values a run ends up with. Knows no templates."""
+"""The parameters of a run: declarations and resolved values."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +9,7 @@ from jangar.domain.orchestration.message_text import Guesses, quoted, some_of
 
 
 def declaration_problems(spec: OrchestrationSpec) -> list[Problem]:
-    """What is wrong with the declarations themselves, in list order."""
+    """Problems of the declarations, in list order."""
     problems: list[Problem] = []
     first: dict[str, int] = {}
     for index, parameter in enumerate(spec.parameters or ()):
@@ -38,7 +38,7 @@ def declaration_problems(spec: OrchestrationSpec) -> list[Problem]:
 
 
 def parameter_defaults(spec: OrchestrationSpec) -> dict[str, str]:
-    """Values of the parameters that a run need not give."""
+    """The defaults of the parameters."""
     return {
         parameter.name: parameter.default
         for parameter in spec.parameters or ()
@@ -47,10 +47,10 @@ def parameter_defaults(spec: OrchestrationSpec) -> dict[str, str]:
 
 
 def resolve_parameters(spec: OrchestrationSpec, given: Mapping[str, str]) -> dict[str, str] | list[Problem]:
-    """The values of a run's parameters, or everything that is wrong with those given.
+    """The values of a run's parameters, or all their problems.
 
-    A definition that declares none takes whatever the run gives. A declared parameter that has no default, is
-    not required and not given has no value: what refers to it is then `MissingInput`.
+    A definition that declares none accepts all parameters. A declared parameter without a value and a default that
+    is not required has no value: references to it are `MissingInput`.
     """
     declared = {item.name: item for item in spec.parameters or ()}
     if not declared:

@@ -1,27 +1,40 @@
-"""Orchestrations that would run themselves (DAG-13). Knows which orchestration runs which; reads none."""
+"""Orchestrations that contain themselves (DAG-13), found from the calls between them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from jangar.api.orchestration import OrchestrationSpec
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.graph import connected_components, shortest_path
 from jangar.domain.orchestration.message_text import arrows, quoted
+from jangar.kinds.registry import STEP_KINDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NestedCall:
-    """A SubOrchestration step: where it stands, and which orchestration it runs."""
+    """A step that runs an orchestration: its position, its name, and which orchestration it runs."""
 
     index: int
     step: str
     target: str
 
 
-def recursion_problems(calls: Mapping[str, Sequence[NestedCall]]) -> dict[str, list[Problem]]:
-    """A problem for each step by which an orchestration contains itself; others are not in the answer.
+def nested_calls(spec: OrchestrationSpec) -> list[NestedCall]:
+    """The steps that run an orchestration."""
+    return [
+        NestedCall(index=index, step=step.name, target=target)
+        for index, step in enumerate(spec.steps)
+        if (adapter := STEP_KINDS.get(step.kind)) is not None
+        and adapter.called_orchestration is not None
+        and (target := adapter.called_orchestration(step))
+    ]
 
-    Orchestrations that are called but not given are taken to call nothing: they do not exist yet.
+
+def recursion_problems(calls: Mapping[str, Sequence[NestedCall]]) -> dict[str, list[Problem]]:
+    """Problems by orchestration, one for each step through which the orchestration contains itself.
+
+    Orchestrations that are called but missing in `calls` are assumed to call nothing.
     """
     names = list(calls)
     numbers = {name: number for number, name in enumerate(names)}
@@ -49,7 +62,7 @@ def recursion_problems(calls: Mapping[str, Sequence[NestedCall]]) -> dict[str, l
 def _round_trip(
     start: int, target: int, edges: Sequence[Sequence[int]], together: frozenset[int]
 ) -> list[int]:
-    """From where the call stands to its target and back."""
+    """The path from the caller to the target and back."""
     if target == start:
         return [start, start]
     return [start, target, *shortest_path(target, start, edges, within=together)]
@@ -63,16 +76,3 @@ def _problem(call: NestedCall, way: str) -> Problem:
         fix="call an orchestration that does not call this one",
         step=call.step,
     )
-
-
-def nesting_refusal(lineage: Sequence[str], target: str, *, max_depth: int) -> Reason | None:
-    """Why a run may not start a nested run of `target`; None if it may.
-
-    `lineage` names the orchestrations from the root run down to the one that asks; `max_depth` is how long it
-    may become with `target` added.
-    """
-    if target in lineage:
-        return Reason.RECURSIVE_ORCHESTRATION
-    if len(lineage) >= max_depth:
-        return Reason.NESTING_TOO_DEEP
-    return None

@@ -1,4 +1,4 @@
-"""What templates and conditions of one run may see: its parameters and what its steps returned."""
+"""The values that templates and conditions of a run can read: parameters and outputs of steps."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,11 +6,11 @@ from jangar.domain.orchestration.definition import Condition, Definition, StepDe
 from jangar.domain.orchestration.state import StepState
 
 MAX_CONDITION_VALUE_BYTES = 64 * 1024
-"""The largest value that a `when` may see (AGENT-2)."""
+"""The largest value that a `when` can read (AGENT-2)."""
 
 
 class Scope:
-    """Looks values up where they are recorded; a missing one is None, never empty text."""
+    """Looks up recorded values; a missing value is None, never empty text."""
 
     __slots__ = ("_index", "_states", "definition", "parameters")
 
@@ -33,7 +33,7 @@ class Scope:
     def bindings(self, step: StepDefinition, condition: Condition) -> dict[str, object]:
         """The variables of a `when`: parameters, and the steps it names or depends on.
 
-        Raises ValueError for a value that is larger than a condition may see.
+        Raises ValueError for a value that is too large for a condition.
         """
         names = condition.references("steps") & self._index_by_name().keys()
         visible_steps = sorted({*(self._index_by_name()[name] for name in names), *step.needs})

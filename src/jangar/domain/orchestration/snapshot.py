@@ -1,7 +1,6 @@
-"""The definition as it was when the run started, packed for an object that the run owns (DAG-3, DAG-14).
+"""The definition at the start of a run, compressed for an object that the run owns (DAG-3, DAG-14).
 
-Knows bytes and names; writing the object is the controller's business. The bytes are plain gzip, so that
-people can read them with the tools they have.
+The bytes are plain gzip, which common tools can read.
 """
 
 import json
@@ -14,14 +13,14 @@ from jangar.api.meta import JsonObject
 from jangar.domain.orchestration.child_names import owned_name
 
 MAX_ENCODED_BYTES = 700 * 1024
-"""What fits into one object: base64 makes it a third longer, and the object must stay below 1 MiB."""
+"""Maximum compressed size: base64 adds a third, and the object must stay below 1 MiB."""
 MAX_DECODED_BYTES = 32 * 1024 * 1024
 
 _GZIP = zlib.MAX_WBITS | 16
 
 
 class UnreadableSnapshot(ValueError):
-    """Bytes that no `encode_snapshot` wrote: damaged, or made to fill the memory."""
+    """Bytes that `encode_snapshot` did not write: damaged or malicious."""
 
 
 def encode_snapshot(spec: Mapping[str, Any]) -> bytes:
@@ -56,8 +55,8 @@ def snapshot_hash(spec: Mapping[str, Any]) -> str:
 
 
 def snapshot_name(run_name: str, run_uid: str, content_hash: str) -> str:
-    """Name of the object that holds a run's snapshot. Another content has another name, so a late create of an
-    earlier one never stands in the way.
+    """Name of the object that holds a run's snapshot. Other content has another name, so a late
+    create of an earlier snapshot does not collide.
     """
     return owned_name(run_name, f"{run_uid} {content_hash}", "snapshot")
 

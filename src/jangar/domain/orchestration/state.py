@@ -1,10 +1,12 @@
-"""What is recorded about a run and its steps: the values behind `status`. Knows no Kubernetes, decides nothing."""
+"""The recorded state of a run and its steps, and predicates of a step's state."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from jangar.api.phases import STEP_TERMINAL, ExecutionMode, StepKind, StepPhase
+from jangar.api.phases import STEP_TERMINAL, ExecutionMode, StepPhase
+from jangar.api.reasons import Reason
 from jangar.domain.cancellation import Cancel, LeftBehind, Stop
 from jangar.domain.status_contract import Lifecycle
 
@@ -25,10 +27,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepState:
-    """Where one step is."""
+    """The state of one step."""
 
     name: str
-    kind: StepKind
+    kind: str
     phase: StepPhase = StepPhase.PENDING
     reason: str = ""
     message: str = ""
@@ -36,7 +38,7 @@ class StepState:
     child: str | None = None
     child_uid: str | None = None
     child_hash: str | None = None
-    """What the child of this attempt must look like; recorded before it is created."""
+    """Hash of the child of this attempt, recorded before the child is created."""
     started_at: datetime | None = None
     finished_at: datetime | None = None
     attempt_started_at: datetime | None = None
@@ -66,7 +68,7 @@ class StepState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """Everything recorded about a run. A new run has an empty one."""
+    """The record of a run. A new run has an empty one."""
 
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     mode: ExecutionMode | None = None
@@ -75,3 +77,76 @@ class RunRecord:
     stop: Stop | None = None
     left_behind: tuple[LeftBehind, ...] = ()
     outputs: Mapping[str, str] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """Steps by phase. Ignored failures are counted as `ignored`, not as failed."""
+
+    by_phase: dict[StepPhase, int]
+    ignored: int = 0
+
+    @classmethod
+    def of(cls, states: Iterable[StepState]) -> "Counts":
+        states = list(states)
+        return cls(
+            by_phase=dict(Counter(state.phase for state in states)),
+            ignored=sum(state.failure_ignored for state in states),
+        )
+
+    def copy(self) -> "Counts":
+        return Counts(by_phase=self.by_phase.copy(), ignored=self.ignored)
+
+    def move(self, old: StepState, new: StepState) -> None:
+        self.by_phase[old.phase] -= 1
+        self.by_phase[new.phase] = self.by_phase.get(new.phase, 0) + 1
+        self.ignored += new.failure_ignored - old.failure_ignored
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_phase.values())
+
+    @property
+    def ended(self) -> int:
+        return sum(self.by_phase.get(phase, 0) for phase in STEP_TERMINAL)
+
+    def document(self) -> dict[str, int]:
+        """The value of `status.counts`."""
+        named = {phase.value.lower(): self.by_phase.get(phase, 0) for phase in StepPhase}
+        named["failed"] -= self.ignored
+        return {"total": self.total, **named, "ignored": self.ignored}
+
+
+def releases(state: StepState, mode: ExecutionMode) -> bool:
+    """Whether a dependency in this state lets its dependents start.
+
+    A list continues after a step whose own condition is false; in a graph that step's dependents are skipped.
+    """
+    match state.phase:
+        case StepPhase.SUCCEEDED:
+            return True
+        case StepPhase.FAILED:
+            return state.failure_ignored
+        case StepPhase.SKIPPED:
+            return mode is ExecutionMode.SEQUENTIAL and state.reason == Reason.CONDITION_FALSE
+        case _:
+            return False
+
+
+def blocks_dependents(state: StepState, mode: ExecutionMode) -> bool:
+    """Whether a dependency in this state causes its dependents to be Skipped: it ended without releasing them."""
+    return state.is_terminal and not releases(state, mode)
+
+
+def is_unforgiven(state: StepState) -> bool:
+    """Whether the step fails the run: a failure that is not ignored, or a child that was cancelled directly."""
+    if state.phase is StepPhase.FAILED:
+        return not state.failure_ignored
+    return state.phase is StepPhase.CANCELLED and state.reason == Reason.CHILD_CANCELLED
+
+
+def was_interrupted(state: StepState) -> bool:
+    """Whether a cancel of the run ended the step."""
+    if state.phase is StepPhase.CANCELLED:
+        return state.reason != Reason.CHILD_CANCELLED
+    return state.phase is StepPhase.SKIPPED and state.reason == Reason.RUN_CANCELLED

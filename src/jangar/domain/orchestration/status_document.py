@@ -1,11 +1,12 @@
-"""A run's record as the JSON of `status`, and back. Unset fields are omitted."""
+"""Converts a run's record to the JSON of `status` and back, and selects what a large run's status shows (DAG-14)."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from jangar.api.kinds import by_name
 from jangar.api.meta import JsonObject
-from jangar.api.phases import CHILD_OBJECTS, ExecutionMode, StepKind, StepPhase
+from jangar.api.phases import ExecutionMode, StepPhase
 from jangar.domain.cancellation import (
     cancel_document,
     cancel_from,
@@ -13,9 +14,10 @@ from jangar.domain.cancellation import (
     stop_document,
     stop_from,
 )
-from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.state import Attempt, RunRecord, StepState
+from jangar.domain.orchestration.child_names import owned_name
+from jangar.domain.orchestration.state import Attempt, Counts, RunRecord, StepState
 from jangar.domain.status_contract import LIFECYCLE_FIELDS, lifecycle_from, lifecycle_to, time_from, time_to
+from jangar.kinds.registry import STEP_KINDS, step_adapter
 
 RUN_FIELDS = LIFECYCLE_FIELDS | {
     "runId",
@@ -27,17 +29,34 @@ RUN_FIELDS = LIFECYCLE_FIELDS | {
     "outputs",
     "stepStatuses",
 }
-"""Status fields that a record accounts for; others are kept as they are."""
+"""Status fields that come from the record; others are kept as they are."""
+
 
 MESSAGE_LIMIT = 1024
+
+
+MAX_INLINE = 500
+
+
+MAX_INLINE_BYTES = 700 * 1024
+"""The run's status holds more than its steps."""
+
+
+_ACTIVE = frozenset({StepPhase.RUNNING, StepPhase.RETRYING})
+
+
+_UNSUCCESSFUL = frozenset({StepPhase.FAILED, StepPhase.CANCELLED})
+
+
+StepDocument = Mapping[str, Any]
 
 
 def run_document(
     record: RunRecord, *, run_name: str, steps: Sequence[JsonObject] | None = None
 ) -> JsonObject:
-    """The status of a run, every step included; pages decide what of a big run stands in the object.
+    """The status of a run with every step. The status of a large run shows only some of them.
 
-    `steps` are the documents of the record's steps, where the caller has them already.
+    `steps` are the documents of the record's steps, if the caller has them.
     """
     counts = Counts.of(record.steps)
     cancel = cancel_document(record.cancel, record.left_behind)
@@ -58,7 +77,7 @@ def run_document(
 
 
 def run_record(status: Mapping[str, Any], steps: Sequence[Mapping[str, Any]] | None = None) -> RunRecord:
-    """Read back; `steps` are the joined pages of a big run. Raises ValueError for what no writer of ours wrote."""
+    """The record of a status; `steps` are the joined pages of a large run. Raises ValueError for an invalid status."""
     cancel = status.get("cancel") or {}
     documents = steps if steps is not None else status.get("stepStatuses") or ()
     return RunRecord(
@@ -100,11 +119,13 @@ def step_document(state: StepState) -> JsonObject:
 
 
 def step_state(document: Mapping[str, Any]) -> StepState:
-    """Read back from one entry of `stepStatuses`."""
+    """The state of one entry of `stepStatuses`."""
     reference = document.get("resourceRef") or {}
+    if document["kind"] not in STEP_KINDS:
+        raise ValueError(f"{document['kind']} is not a step kind")
     return StepState(
         name=document["name"],
-        kind=StepKind(document["kind"]),
+        kind=document["kind"],
         phase=StepPhase(document.get("phase") or StepPhase.PENDING),
         reason=document.get("reason") or "",
         message=document.get("message") or "",
@@ -130,11 +151,11 @@ def step_state(document: Mapping[str, Any]) -> StepState:
 def _reference(state: StepState) -> JsonObject | None:
     if state.child is None:
         return None
-    kind = by_name(CHILD_OBJECTS.get(state.kind, ""))
+    adapter = step_adapter(state.kind)
     return _present(
         {
-            "apiVersion": kind and kind.api_version,
-            "kind": CHILD_OBJECTS.get(state.kind, str(state.kind)),
+            "apiVersion": adapter.child and adapter.child.api_version,
+            "kind": adapter.child_name,
             "name": state.child,
             "uid": state.child_uid,
             "hash": state.child_hash,
@@ -171,9 +192,47 @@ def _attempt(document: Mapping[str, Any]) -> Attempt:
 
 
 def _short(message: str) -> str | None:
-    """Messages of steps are cut: ten thousand of them stand in the pages of a big run."""
+    """The message, truncated: a large run has ten thousand of them."""
     return (message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…") or None
 
 
 def _present(document: Mapping[str, Any]) -> JsonObject:
     return {name: value for name, value in document.items() if value is not None}
+
+
+def shown_inline(steps: Sequence[StepDocument]) -> tuple[tuple[StepDocument, ...], int]:
+    """The active and failed steps that the status of a run with pages shows, and how many more there are."""
+    candidates = [index for index, step in enumerate(steps) if _is_active(step)]
+    candidates += [index for index, step in enumerate(steps) if step.get("phase") in _UNSUCCESSFUL]
+    inline = sorted(_that_fit(steps, candidates))
+    return tuple(steps[index] for index in inline), len(candidates) - len(inline)
+
+
+def join_pages(pages: Iterable[StepDocument]) -> list[StepDocument]:
+    """Every step of a run in list order, from its pages in any order."""
+    return [step for page in sorted(pages, key=lambda page: int(page["page"])) for step in page["steps"]]
+
+
+def page_name(run_name: str, run_uid: str, number: int, other: int = 0) -> str:
+    """Name of the object that holds one page; the first is 0. `other` gives further names for one that is taken."""
+    return owned_name(run_name, f"{run_uid} {other}" if other else run_uid, "steps", number)
+
+
+def _is_active(step: StepDocument) -> bool:
+    started = step.get("phase") == StepPhase.PENDING and (step.get("attempt") or 0) > 0
+    return started or step.get("phase") in _ACTIVE
+
+
+def _that_fit(steps: Sequence[StepDocument], candidates: Sequence[int]) -> Iterator[int]:
+    """As many of the candidates, in their order, as the status can hold."""
+    room = MAX_INLINE_BYTES
+    for index in islice(candidates, MAX_INLINE):
+        room -= _size(steps[index])
+        if room < 0:
+            return
+        yield index
+
+
+def _size(value: object) -> int:
+    """Bytes of the value's JSON as text inside other JSON: the longest form in which it may be sent."""
+    return len(json.dumps(json.dumps(value)))

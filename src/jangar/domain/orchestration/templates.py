@@ -1,7 +1,7 @@
-"""Text with holes, for `with` and `outputs`: `{{ parameters.x }}`, `{{ steps.a.outputs.y ?? "none" }}`.
+"""Templates in `with` and `outputs`: `{{ parameters.x }}`, `{{ steps.a.outputs.y ?? "none" }}`.
 
-Knows the grammar and how to fill the holes. A value that is filled in is data: it is never scanned again.
-Knows nothing of which parameters and steps exist.
+Parses and renders them. An inserted value is data: it is never scanned again. Whether the parameters and steps exist is
+checked elsewhere.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Protocol, assert_never
 
 OPEN, CLOSE, ELSE = "{{", "}}", "??"
 MAX_RENDERED_BYTES = 1_000_000
-"""What the templates of one step or tool may fill in to, as JSON: they travel in one object of the API."""
+"""Maximum size of all rendered templates of one step or tool as JSON: they are part of one API object."""
 
 # Each pattern is one character class, so matching never goes back: time is linear in the text.
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -50,20 +50,20 @@ Reference = ParameterRef | OutputRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A parsed text: literals and references in the order they stand."""
+    """A parsed template: literals and references in order."""
 
     source: str
     parts: tuple[str | Reference, ...]
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """What the text refers to, each once, in order of first appearance."""
+        """The distinct references in order of first appearance."""
         return tuple(dict.fromkeys(part for part in self.parts if not isinstance(part, str)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateProblem:
-    """Where a text breaks the grammar: the offset of the character at which reading stopped, and why."""
+    """A syntax error: the offset of the character at which parsing stopped, and why."""
 
     position: int
     line: int
@@ -83,7 +83,7 @@ class MissingInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TooLarge:
-    """Templates that fill in to more than their bound. Nothing of that size was ever held."""
+    """The rendered templates are larger than the limit. They are measured before they are rendered."""
 
     most: int
 
@@ -95,7 +95,7 @@ class TooLarge:
 
 
 class Scope(Protocol):
-    """Where references find their values; None where there is none."""
+    """Values of references; None for a missing one."""
 
     def parameter(self, name: str, /) -> str | None: ...
 
@@ -103,7 +103,7 @@ class Scope(Protocol):
 
 
 def parse_template(text: str) -> Template | TemplateProblem:
-    """Read a text; the first thing that breaks the grammar is returned instead."""
+    """The parsed template, or its first syntax error."""
     try:
         return Template(source=text, parts=tuple(_parts(text)))
     except _SyntaxError as error:
@@ -113,7 +113,7 @@ def parse_template(text: str) -> Template | TemplateProblem:
 def render(
     template: Template, scope: Scope, *, most: int = MAX_RENDERED_BYTES
 ) -> str | MissingInput | TooLarge:
-    """The text with every reference replaced, or the first reference that nothing answers."""
+    """The text with every reference replaced, or the first reference without a value."""
     match render_all({"": template}, scope, most=most):
         case {"": rendered}:
             return rendered
@@ -125,7 +125,7 @@ def render(
 def render_all(
     templates: Mapping[str, Template], scope: Scope, *, most: int = MAX_RENDERED_BYTES
 ) -> dict[str, str] | MissingInput | TooLarge:
-    """The texts by name; `most` bounds them all together. Sizes are summed before any text is put together."""
+    """The rendered texts by name. `most` limits their total size, which is computed before any text is built."""
     known: dict[Reference, tuple[str, int]] = {}
     left = most
     filled: dict[str, list[str]] = {}
@@ -192,7 +192,7 @@ def _parts(text: str) -> Iterator[str | Reference]:
 
 
 def _hole(text: str, start: int) -> tuple[Reference, int]:
-    """The reference between the braces that open at `start`, and where the text goes on."""
+    """The reference between the braces that open at `start`, and the offset after it."""
     place = _skip_space(text, start + len(OPEN))
     path = _match(_PATH, text, place)
     after = _skip_space(text, place + len(path))
@@ -224,7 +224,7 @@ def _reference(path: str, place: int, default: str | None) -> Reference:
 
 
 def _default(text: str, place: int, *, opened: int) -> tuple[str, int]:
-    """The quoted text at `place`, and where the text goes on."""
+    """The quoted text at `place`, and the offset after it."""
     quote = text[place : place + 1]
     if not quote:
         raise _never_closed(opened)
@@ -262,7 +262,7 @@ def _skip_space(text: str, place: int) -> int:
 
 
 def _seen(text: str, place: int) -> str:
-    """What stands at `place`, for a message: a path, a mark of the grammar or one character."""
+    """The token at `place`, for a message: a path, a delimiter or one character."""
     mark = text[place : place + 2]
     return _short(_match(_PATH, text, place)) or (mark if mark in {OPEN, CLOSE, ELSE} else ascii(text[place]))
 

@@ -3,10 +3,12 @@
 Problems are reported in order: steps by index, then entrypoint, parameters and outputs.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from jangar.api.not_built import STEP_FIELDS_NOT_BUILT, STEP_KINDS_NOT_BUILT
 from jangar.api.orchestration import (
     MAX_STEPS,
     DeclaredOutput,
@@ -19,23 +21,15 @@ from jangar.api.phases import ExecutionMode, OnJobMissing
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.definition import Condition, ConditionCompiler, Definition, StepDefinition
-from jangar.domain.orchestration.graph import graph_of, sequential_needs
-from jangar.domain.orchestration.message_text import quoted
+from jangar.domain.orchestration.graph import cycles, graph_of, sequential_needs
+from jangar.domain.orchestration.message_text import Guesses, arrows, quoted
 from jangar.domain.orchestration.parameters import declaration_problems, parameter_defaults
-from jangar.domain.orchestration.step_references import legacy_reference_keys, target_name
 from jangar.domain.orchestration.templates import Template
 from jangar.domain.orchestration.validation_references import Declared, Place, References
-from jangar.domain.orchestration.validation_steps import (
-    cycle_problems,
-    dependency_problems,
-    kind_guesses,
-    kind_of,
-    kind_problems,
-    name_problems,
-    reference_problems,
-)
+from jangar.kinds.registry import STEP_KINDS, step_adapter
 
 _STEPS = Place(path=("spec", "steps"))
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
 
 
 def define(spec: OrchestrationSpec, *, compile_condition: ConditionCompiler) -> Definition | list[Problem]:
@@ -117,17 +111,16 @@ def _check_steps(
     names = [step.name for step in spec.steps]
     is_graph = execution_mode(spec) is ExecutionMode.GRAPH
     needs = _needs_by_name(names, declared.steps, checked.needs) if is_graph else checked.needs
-    circles = cycle_problems(names, needs)
-    guesses = kind_guesses()
+    cycle_of = _cycle_problems(names, needs)
+    guesses = Guesses(_implemented_kinds())
     problems = checked.problems
     for index, step in enumerate(spec.steps):
         place = Place(path=("spec", "steps", index), step=step.name or None, index=index)
         problems.extend(name_problems(step.name, place, declared.steps, index))
-        problems.extend(kind_problems(step, place, guesses))
-        problems.extend(reference_problems(step, place))
-        problems.extend(dependency_problems(step, place, declared))
-        if index in circles:
-            problems.append(circles[index])
+        problems.extend(_kind_problems(step, place, guesses))
+        problems.extend(_dependency_problems(step, place, declared))
+        if index in cycle_of:
+            problems.append(cycle_of[index])
         checked.conditions.append(
             None if step.when is None else references.condition(step.when, place.at("when"), problems)
         )
@@ -136,16 +129,93 @@ def _check_steps(
 
 
 def _inputs(step: Step, place: Place, references: References, problems: list[Problem]) -> dict[str, Template]:
-    kind = kind_of(step)
-    spent = legacy_reference_keys(step, kind) if kind else frozenset()
-    found: dict[str, Template] = {}
+    adapter = STEP_KINDS.get(step.kind)
+    legacy_keys = adapter.references.legacy_keys(step) if adapter else frozenset()
+    inputs: dict[str, Template] = {}
     for key, text in (step.with_ or {}).items():
-        if key in spent:
+        if key in legacy_keys:
             continue
         template = references.template(text, place.at("with", key), problems)
         if template is not None:
-            found[key] = template
-    return found
+            inputs[key] = template
+    return inputs
+
+
+def name_problems(name: str, place: Place, first: Mapping[str, int], index: int) -> Iterator[Problem]:
+    here = place.at("name")
+    if not name.strip():
+        yield here.problem(Reason.STEP_MISSING_NAME, "the step has no name", "give it a name")
+        return
+    if not _NAME.fullmatch(name):
+        yield here.problem(
+            Reason.INVALID_STEP_NAME,
+            f"{quoted(name)} is not a valid step name",
+            "use 1-63 letters, digits, - and _, beginning and ending with a letter or digit",
+        )
+    if (earlier := first[name]) != index:
+        yield here.problem(
+            Reason.DUPLICATE_STEP,
+            f"steps[{earlier}] and steps[{index}] are both named {quoted(name)}",
+            "give each step its own name",
+        )
+
+
+def _kind_problems(step: Step, place: Place, guesses: Guesses) -> Iterator[Problem]:
+    """An unknown kind, or what the step's kind says about it."""
+    here, adapter = place.at("kind"), STEP_KINDS.get(step.kind)
+    if not step.kind.strip():
+        fix = f"use one of {', '.join(_implemented_kinds())}"
+        yield here.problem(Reason.STEP_MISSING_KIND, "the step has no kind", fix)
+    elif adapter is None:
+        fix = guesses.fix(step.kind, otherwise=f"use one of {', '.join(_implemented_kinds())}")
+        yield here.problem(Reason.UNSUPPORTED_STEP, f"kind {quoted(step.kind)} is not supported", fix)
+    else:
+        for problem in adapter.validate(step):
+            yield replace(problem, path=(*place.path, *problem.path), step=place.step)
+
+
+def _implemented_kinds() -> list[str]:
+    return [kind for kind in STEP_KINDS if kind not in STEP_KINDS_NOT_BUILT]
+
+
+def not_built_steps(spec: OrchestrationSpec) -> Iterator[Problem]:
+    """Problems of steps with a kind or a field that is not built (GATE-1). A run with one does not start."""
+    for index, step in enumerate(spec.steps):
+        at = Place(path=("spec", "steps", index), step=step.name or None, index=index)
+        for name, unread in STEP_FIELDS_NOT_BUILT.items():
+            if getattr(step, name) is not None:
+                yield at.at(name).problem(Reason.NOT_BUILT, unread.message, unread.instead)
+        if (row := STEP_KINDS_NOT_BUILT.get(step.kind)) is not None:
+            yield at.at("kind").problem(Reason.UNSUPPORTED_STEP, row.message, row.instead)
+
+
+def _dependency_problems(step: Step, place: Place, declared: Declared) -> Iterator[Problem]:
+    for number, name in enumerate(step.depends_on or ()):
+        here = place.at("dependsOn", number)
+        if name == step.name:
+            yield here.problem(
+                Reason.INVALID_DEPENDENCY, f"step {quoted(name)} depends on itself", "remove the dependency"
+            )
+        elif name not in declared.steps:
+            yield here.problem(
+                Reason.MISSING_DEPENDENCY,
+                f"depends on {quoted(name)}, which does not exist",
+                declared.step_guesses.fix(name, otherwise="name a step of this orchestration"),
+            )
+
+
+def _cycle_problems(names: Sequence[str], needs: Sequence[Sequence[int]]) -> dict[int, Problem]:
+    """One problem for each strongly connected component, by the smallest index in it."""
+    problems: dict[int, Problem] = {}
+    for cycle in cycles(needs):
+        start = cycle[0]
+        place = Place(path=("spec", "steps", start, "dependsOn"), step=names[start])
+        problems[start] = place.problem(
+            Reason.DEPENDENCY_CYCLE,
+            f"dependency cycle: {arrows([names[index] for index in cycle])}",
+            "remove one of these dependencies",
+        )
+    return problems
 
 
 def _duplicate_outputs(outputs: Sequence[DeclaredOutput | ReturnedOutput], place: Place) -> Iterator[Problem]:
@@ -196,15 +266,12 @@ def _definition(spec: OrchestrationSpec, checked: _Checked) -> Definition:
 
 
 def _step_definition(index: int, step: Step, needs: tuple[int, ...], checked: _Checked) -> StepDefinition:
-    kind = kind_of(step)
-    if kind is None:
-        raise AssertionError("an unknown kind is a problem, and there was none")
     return StepDefinition(
         index=index,
         name=step.name,
-        kind=kind,
+        kind=step.kind,
         needs=needs,
-        target=target_name(step, kind),
+        target=step_adapter(step.kind).references.target(step),
         when=checked.conditions[index],
         continue_on_failure=bool(step.continue_on_failure),
         retries=step.retries,

@@ -1,7 +1,4 @@
-"""Whether the data a step asks for can exist: references in `with`, `when` and `outputs` (DAG-2, DAG-11).
-
-Knows parameters, steps and their ancestors; knows the conditions' language only through its compiler.
-"""
+"""Checks references in `with`, `when` and `outputs`: the parameter or the step must exist (DAG-2, DAG-11)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +15,7 @@ from jangar.domain.orchestration.templates import OutputRef, Template, TemplateP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where something is written. Only what belongs to a step has ancestors to keep to."""
+    """The place of a field. Fields of a step may only refer to the step's ancestors."""
 
     path: tuple[str | int, ...]
     step: str | None = None
@@ -32,7 +29,7 @@ class Place:
 
 
 class Declared:
-    """What a definition declares, and so what references may mean."""
+    """The parameters and steps of a definition, to which references may point."""
 
     def __init__(
         self, spec: OrchestrationSpec, steps: Mapping[str, int], needs: Sequence[Sequence[int]]
@@ -58,7 +55,7 @@ class Declared:
 
 
 class References:
-    """Reads the templates and conditions of one definition and collects what is wrong with them."""
+    """Parses the templates and conditions of one definition and collects their problems."""
 
     def __init__(self, declared: Declared, compile_condition: ConditionCompiler) -> None:
         self._declared = declared
@@ -93,7 +90,7 @@ class References:
         return compiled
 
     def _condition(self, source: str) -> Condition | ValueError:
-        """Steps often share a condition, and compiling is dear."""
+        """The compiled condition, cached: steps often share one, and compiling is slow."""
         if source not in self._compiled:
             try:
                 self._compiled[source] = self._compile(source)

@@ -1,29 +1,28 @@
-"""A run with all its steps, each with the words that explain it."""
+"""A run with all its steps and their explanations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from jangar.api.phases import ExecutionMode, StepKind, StepPhase
+from jangar.api.phases import ExecutionMode, StepPhase
 from jangar.domain.cancellation import LeftBehind
 from jangar.domain.conditions import Condition
-from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.explain import RunView, explanation
-from jangar.domain.orchestration.state import Attempt, StepState
+from jangar.domain.orchestration.state import Attempt, Counts, StepState
 from jangar.domain.views.run_row import RunIdentity, RunRow, elapsed, run_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRow:
-    """What a run's page shows of a step."""
+    """A step on a run's page."""
 
     name: str
-    kind: StepKind
+    kind: str
     phase: StepPhase
     reason: str
     sentence: str
-    """Why it is so, in words."""
+    """Why the step is in its phase."""
     attempt: int
     attempts: tuple[Attempt, ...]
     child: str | None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jangar.api.phases import StepKind, StepPhase
+from jangar.api.phases import StepPhase
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.graph import Graph
 from jangar.domain.orchestration.state import StepState
@@ -11,10 +11,10 @@ from jangar.domain.orchestration.state import StepState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A step: in which layer it stands, and how it is doing."""
+    """A step with its layer and its phase."""
 
     name: str
-    kind: StepKind
+    kind: str
     phase: StepPhase
     layer: int
     """0 for a step that needs none; else one more than the deepest of its needs."""

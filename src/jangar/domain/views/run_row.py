@@ -4,25 +4,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jangar.api.phases import Phase
-from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.state import RunRecord
+from jangar.domain.orchestration.state import Counts, RunRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIdentity:
-    """Which run it is."""
+    """The identity of a run."""
 
     namespace: str
     name: str
     uid: str
     created_at: datetime
     orchestration: str | None = None
-    """None for a run that holds its own definition."""
+    """None for a run with an inline definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """What a list shows of a run."""
+    """A run in a list."""
 
     namespace: str
     name: str
@@ -46,7 +45,7 @@ class RunRow:
 
 
 def run_row(identity: RunIdentity, record: RunRecord, *, now: datetime) -> RunRow:
-    """One line about a run."""
+    """The row of a run."""
     lifecycle, counts = record.lifecycle, Counts.of(record.steps)
     return RunRow(
         namespace=identity.namespace,
@@ -66,7 +65,7 @@ def run_row(identity: RunIdentity, record: RunRecord, *, now: datetime) -> RunRo
 
 
 def elapsed(started_at: datetime | None, finished_at: datetime | None, *, now: datetime) -> timedelta | None:
-    """How long something took, or has taken so far; never negative, whatever the clocks say."""
+    """The duration, until now if it has not ended; never negative."""
     if started_at is None:
         return None
     return max((finished_at or now) - started_at, timedelta(0))

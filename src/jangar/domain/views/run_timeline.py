@@ -9,7 +9,7 @@ from jangar.domain.orchestration.state import RunRecord, StepState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One attempt of a step. A bar without an end still runs."""
+    """One attempt of a step. A bar without an end is still running."""
 
     step: str
     attempt: int
@@ -29,7 +29,7 @@ class Timeline:
 
 
 def run_timeline(record: RunRecord) -> Timeline:
-    """Every attempt that began, of a run that may still be going."""
+    """Every started attempt of a run."""
     bars = [bar for state in record.steps for bar in _bars(state)]
     return Timeline(
         started_at=record.lifecycle.started_at,

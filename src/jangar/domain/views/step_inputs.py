@@ -1,4 +1,4 @@
-"""What each step of a run was given: its `with`, with parameters and outputs of other steps filled in."""
+"""The inputs of each step of a run: its `with`, rendered."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.templates import render
 
 MAX_SHOWN_BYTES: Final = 16 * 1024 * 1024
-"""All inputs of a run together: beyond, templates are shown as they are written."""
+"""Maximum size of all rendered inputs of a run; beyond it, templates are shown as written."""
 
 
 def step_inputs(run: RunView, parameters: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:

@@ -9,8 +9,8 @@ from pydantic import Field
 from jangar.api.kind import Kind
 from jangar.api.kinds import KINDS, by_name
 from jangar.api.not_built import KINDS_NOT_BUILT
-from jangar.api.phases import CHILD_OBJECTS
 from jangar.controllers.resources import resource_of
+from jangar.kinds.registry import step_adapter
 from jangar.operations.caller import RunRef
 from jangar.operations.objects import get_objects, list_events
 from jangar.operations.run_documents import event_document
@@ -136,7 +136,7 @@ async def show_step(request: ApiRequest) -> Answer:
 
 async def _child(request: ApiRequest, source: LogSource) -> tuple[Obj | None, str]:
     """The object of an attempt, with the caller's permissions, or why there is none."""
-    kind = by_name(CHILD_OBJECTS.get(source.state.kind, ""))
+    kind = step_adapter(source.state.kind).child
     if kind is None:
         return None, f"a step of kind {source.state.kind} creates no object"
     if source.child is None:

@@ -7,8 +7,13 @@ import pytest
 
 from jangar.api.phases import OnJobMissing, Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
-from jangar.domain.orchestration.child_results import StepUpdate, fail_step, mark_stopping, transition
-from jangar.domain.orchestration.observation import ChildRefused
+from jangar.domain.orchestration.planning.child_results import (
+    StepUpdate,
+    fail_step,
+    mark_stopping,
+    transition,
+)
+from jangar.domain.orchestration.planning.observation import ChildRefused
 from jangar.domain.orchestration.state import Attempt, Stop
 from support.builders import NOON, a_child, at
 from support.settled_steps import GONE, RUNNING, STARTED, a_step_that, settled, stopping, verdict

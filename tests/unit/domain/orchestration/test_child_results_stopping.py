@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import OnJobMissing, Phase, StepPhase
-from jangar.domain.orchestration.child_results import StepUpdate, mark_stopping
-from jangar.domain.orchestration.observation import ChildRefused
+from jangar.domain.orchestration.planning.child_results import StepUpdate, mark_stopping
+from jangar.domain.orchestration.planning.observation import ChildRefused
 from jangar.domain.orchestration.state import Stop
 from support.builders import a_child, at
 from support.settled_steps import GONE, STARTED, settled, stopping, verdict

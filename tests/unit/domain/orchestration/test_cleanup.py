@@ -6,9 +6,14 @@ import pytest
 
 from jangar.api.phases import Phase, StepKind, StepPhase
 from jangar.domain.cancellation import Cancel, LeftBehind
-from jangar.domain.orchestration.actions import ReadChildren, RemoveRunFinalizer, StopChild
-from jangar.domain.orchestration.cleanup import CleanupPlan, cleanup_plan, late_children, refresh_left_behind
-from jangar.domain.orchestration.observation import ChildGone, ChildrenRead
+from jangar.domain.orchestration.planning.actions import ReadChildren, RemoveRunFinalizer, StopChild
+from jangar.domain.orchestration.planning.cleanup import (
+    CleanupPlan,
+    cleanup_plan,
+    late_children,
+    refresh_left_behind,
+)
+from jangar.domain.orchestration.planning.observation import ChildGone, ChildrenRead
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.status_contract import Lifecycle
 from support.builders import NOON, a_child, a_definition, a_run, a_step, an_observation, at

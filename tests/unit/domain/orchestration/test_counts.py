@@ -3,8 +3,7 @@
 import pytest
 
 from jangar.api.phases import StepKind, StepPhase
-from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.state import StepState
+from jangar.domain.orchestration.state import Counts, StepState
 
 
 def a_state(phase, **fields):

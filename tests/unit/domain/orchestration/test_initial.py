@@ -7,7 +7,7 @@ import pytest
 from jangar.api.phases import StepKind, StepPhase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.initial import initial_states, reused_steps
+from jangar.domain.orchestration.planning.initial import initial_states, reused_steps
 from jangar.domain.orchestration.state import StepState
 from support.builders import NOON, a_definition, a_step, at
 

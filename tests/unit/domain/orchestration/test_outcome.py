@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import Phase, StepPhase
-from jangar.domain.orchestration.initial import initial_states
-from jangar.domain.orchestration.outcome import RunControls, Verdict, run_verdict
-from jangar.domain.orchestration.progress import Progress
+from jangar.domain.orchestration.planning.initial import initial_states
+from jangar.domain.orchestration.planning.outcome import RunControls, Verdict, run_verdict
+from jangar.domain.orchestration.planning.progress import Progress
 from support.builders import NOON, a_definition, a_step
 
 S, F, X = StepPhase.SUCCEEDED, StepPhase.FAILED, StepPhase.CANCELLED

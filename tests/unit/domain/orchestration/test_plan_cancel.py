@@ -4,9 +4,9 @@ import pytest
 
 from jangar.api.phases import Phase
 from jangar.domain.cancellation import Cancel, Requester
-from jangar.domain.orchestration.actions import ReadChildren, StopChild
-from jangar.domain.orchestration.observation import ChildrenRead, Limits
-from jangar.domain.orchestration.plan import plan
+from jangar.domain.orchestration.planning.actions import ReadChildren, StopChild
+from jangar.domain.orchestration.planning.observation import ChildrenRead, Limits
+from jangar.domain.orchestration.planning.plan import plan
 from jangar.domain.orchestration.state import Stop
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver

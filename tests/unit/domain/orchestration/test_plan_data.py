@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.domain.orchestration.actions import StartChild
+from jangar.domain.orchestration.planning.actions import StartChild
 from support.builders import a_definition, a_step
 from support.run_driver import Driver
 

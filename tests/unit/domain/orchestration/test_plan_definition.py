@@ -4,9 +4,14 @@ import pytest
 
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.actions import PinDefinition, RemoveRunFinalizer, StartChild, StopChild
-from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, Limits
-from jangar.domain.orchestration.plan import plan
+from jangar.domain.orchestration.planning.actions import (
+    PinDefinition,
+    RemoveRunFinalizer,
+    StartChild,
+    StopChild,
+)
+from jangar.domain.orchestration.planning.observation import DefinitionMissing, DefinitionRejected, Limits
+from jangar.domain.orchestration.planning.plan import plan
 from support.builders import NOON, a_child, a_definition, a_step, an_observation, at
 from support.run_driver import Driver
 

@@ -7,8 +7,8 @@ import pytest
 from jangar.api.orchestration import OrchestrationSpec
 from jangar.api.phases import Phase
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.observation import Limits
-from jangar.domain.orchestration.plan import plan
+from jangar.domain.orchestration.planning.observation import Limits
+from jangar.domain.orchestration.planning.plan import plan
 from jangar.domain.orchestration.validation import define
 from support.builders import NOON, PythonCondition, a_child, a_definition, a_step, an_observation, at
 from support.run_driver import Driver

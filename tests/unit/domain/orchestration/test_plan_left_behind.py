@@ -6,8 +6,8 @@ import pytest
 
 from jangar.api.phases import StepKind
 from jangar.domain.cancellation import LeftBehind
-from jangar.domain.orchestration.actions import ReadChildren, RemoveRunFinalizer, StopChild
-from jangar.domain.orchestration.observation import ChildrenRead, Limits
+from jangar.domain.orchestration.planning.actions import ReadChildren, RemoveRunFinalizer, StopChild
+from jangar.domain.orchestration.planning.observation import ChildrenRead, Limits
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 

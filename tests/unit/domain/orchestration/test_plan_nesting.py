@@ -4,8 +4,8 @@ import pytest
 
 from jangar.api.phases import StepKind
 from jangar.domain.cancellation import Requester
-from jangar.domain.orchestration.actions import StartChild
-from jangar.domain.orchestration.observation import ChildrenRead, Limits
+from jangar.domain.orchestration.planning.actions import StartChild
+from jangar.domain.orchestration.planning.observation import ChildrenRead, Limits
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 

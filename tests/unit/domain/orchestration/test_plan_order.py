@@ -2,13 +2,13 @@
 
 import pytest
 
-from jangar.api.phases import CHILD_KINDS, ExecutionMode, StepKind
-from jangar.domain.orchestration.actions import StartChild
-from jangar.domain.orchestration.observation import Limits
+from jangar.api.phases import ExecutionMode, StepKind
+from jangar.domain.orchestration.planning.actions import StartChild
+from jangar.domain.orchestration.planning.observation import Limits
 from support.builders import NOON, a_definition, a_step, at
 from support.run_driver import Driver
 
-GATES = Limits(supported_kinds=CHILD_KINDS | {StepKind.APPROVAL_GATE})
+GATES = Limits(supported_kinds={StepKind.TOOL_RUN, StepKind.APPROVAL_GATE})
 
 
 def a_gate(name, *needs, **fields):

@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.api.phases import StepPhase
-from jangar.domain.orchestration.actions import ConfirmChild, StartChild
+from jangar.domain.orchestration.planning.actions import ConfirmChild, StartChild
 from jangar.domain.orchestration.state import Attempt
 from support.builders import NOON, a_definition, a_step, at
 from support.run_driver import Driver

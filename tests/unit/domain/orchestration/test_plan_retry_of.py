@@ -2,8 +2,8 @@
 
 import pytest
 
-from jangar.domain.orchestration.actions import StartChild
-from jangar.domain.orchestration.initial import reused_steps
+from jangar.domain.orchestration.planning.actions import StartChild
+from jangar.domain.orchestration.planning.initial import reused_steps
 from support.builders import NOON, a_definition, a_step
 from support.run_driver import Driver
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.domain.orchestration.actions import StopChild, SuspendChild
+from jangar.domain.orchestration.planning.actions import StopChild, SuspendChild
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from jangar.api.phases import CHILD_KINDS, StepKind
+from jangar.api.phases import StepKind
 from jangar.domain.cancellation import LeftBehind, Stop
-from jangar.domain.orchestration.actions import StopChild
-from jangar.domain.orchestration.observation import DefinitionMissing, Limits
+from jangar.domain.orchestration.planning.actions import StopChild
+from jangar.domain.orchestration.planning.observation import DefinitionMissing, Limits
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 
@@ -121,7 +121,9 @@ def test_a_timed_out_step_that_does_not_end_is_left_behind_at_the_deadline(polic
 def test_a_gate_times_out_too():
     """DAG-10: gates and waits can time out too."""
     gate = {"name": "g", "kind": "ApprovalGate", "policyRef": "p", "timeoutSeconds": 10}
-    run = Driver(a_definition(gate), limits=Limits(supported_kinds=CHILD_KINDS | {StepKind.APPROVAL_GATE}))
+    run = Driver(
+        a_definition(gate), limits=Limits(supported_kinds={StepKind.TOOL_RUN, StepKind.APPROVAL_GATE})
+    )
     run.tick()
     run.tick(10)
     assert run.steps["g"] == "Running/Stopping"

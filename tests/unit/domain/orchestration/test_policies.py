@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from jangar.api.orchestration import Policies
-from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
+from jangar.domain.orchestration.definition import RunPolicies, policies_in_force
 
 ALL = {"failFast": True, "maxParallel": 3, "timeouts": {"totalSeconds": 60}, "retries": 2}
 ALL_IN_FORCE = RunPolicies(fail_fast=True, max_parallel=3, timeout=timedelta(minutes=1), retries=2)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import StepPhase
-from jangar.domain.orchestration.initial import initial_states
-from jangar.domain.orchestration.progress import Progress
+from jangar.domain.orchestration.planning.initial import initial_states
+from jangar.domain.orchestration.planning.progress import Progress
 from jangar.domain.orchestration.state import Stop
 from support.builders import NOON, a_definition, a_step, at
 

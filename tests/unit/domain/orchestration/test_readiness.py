@@ -4,16 +4,14 @@ import pytest
 
 from jangar.api.phases import ExecutionMode, StepKind, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.readiness import (
-    MAX_CAUSES,
-    Roots,
+from jangar.domain.orchestration.planning.step_transitions import MAX_CAUSES, Roots, roots_of
+from jangar.domain.orchestration.state import (
+    StepState,
     blocks_dependents,
     is_unforgiven,
     releases,
-    roots_of,
     was_interrupted,
 )
-from jangar.domain.orchestration.state import StepState
 
 GRAPH, LIST = ExecutionMode.GRAPH, ExecutionMode.SEQUENTIAL
 

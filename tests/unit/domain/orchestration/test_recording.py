@@ -7,8 +7,7 @@ import pytest
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation import Accepted, Cancel, Ignored, NotRequested
-from jangar.domain.orchestration.outcome import Verdict
-from jangar.domain.orchestration.recording import with_verdict
+from jangar.domain.orchestration.planning.outcome import Verdict, with_verdict
 from jangar.domain.orchestration.state import RunRecord
 from support.builders import NOON, a_definition, a_run, a_step, an_observation, at
 

@@ -4,7 +4,8 @@ import pytest
 
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.recursion import NestedCall, nesting_refusal, recursion_problems
+from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
+from jangar.kinds.orchestration_run.step import nesting_refusal
 
 pytestmark = pytest.mark.rule("DAG-13")
 

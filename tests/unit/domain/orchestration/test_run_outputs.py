@@ -3,9 +3,8 @@
 import pytest
 
 from jangar.api.phases import Phase, StepPhase
-from jangar.domain.orchestration.initial import initial_states
-from jangar.domain.orchestration.outcome import Verdict
-from jangar.domain.orchestration.run_outputs import run_outputs
+from jangar.domain.orchestration.planning.initial import initial_states
+from jangar.domain.orchestration.planning.outcome import Verdict, run_outputs
 from jangar.domain.orchestration.scope import Scope
 from support.builders import NOON, a_definition, a_step
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import StepPhase
-from jangar.domain.orchestration.initial import initial_states
+from jangar.domain.orchestration.planning.initial import initial_states
 from jangar.domain.orchestration.scope import Scope
 from support.builders import NOON, a_definition, a_step
 

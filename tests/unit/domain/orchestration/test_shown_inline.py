@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.domain.orchestration.pages import MAX_INLINE, shown_inline, split_steps
+from jangar.domain.orchestration.status_document import MAX_INLINE, shown_inline
 
 
 def a_step(number, phase, **more):
@@ -29,11 +29,9 @@ def test_active_and_failed_steps_are_shown_in_their_order():
 
 @pytest.mark.rule("DAG-14")
 def test_active_steps_come_before_failed_ones_where_room_is_short():
-    """What is left out is counted, and the pages agree."""
+    """What is left out is counted."""
     steps = [a_step(n, "Failed") for n in range(MAX_INLINE)] + [a_step(n, "Running") for n in range(500, 510)]
     inline, omitted = shown_inline(steps)
     assert len(inline) == MAX_INLINE
     assert [item["name"] for item in inline[-10:]] == [f"s{n}" for n in range(500, 510)]
     assert omitted == 10
-    paged = split_steps(steps)
-    assert (paged.inline, paged.omitted) == (inline, omitted)

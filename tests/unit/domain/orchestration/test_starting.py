@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import StepKind, StepPhase
-from jangar.domain.orchestration.initial import initial_states
-from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.planning.initial import initial_states
+from jangar.domain.orchestration.planning.observation import Limits
+from jangar.domain.orchestration.planning.starting import child_parameters, evaluate_when, start_attempt
 from jangar.domain.orchestration.scope import Scope
-from jangar.domain.orchestration.starting import child_parameters, evaluate_when, start_attempt
 from jangar.domain.orchestration.state import Attempt, StepState, Stop
 from support.builders import NOON, a_definition, a_run, a_step, at
 

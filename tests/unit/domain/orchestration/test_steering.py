@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import Phase, StepKind, StepPhase
-from jangar.domain.orchestration.actions import ConfirmChild, StartChild, StopChild, SuspendChild
-from jangar.domain.orchestration.observation import ChildGone
+from jangar.domain.orchestration.planning.actions import ConfirmChild, StartChild, StopChild, SuspendChild
+from jangar.domain.orchestration.planning.observation import ChildGone
+from jangar.domain.orchestration.planning.starting import next_action
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.state import StepState, Stop
-from jangar.domain.orchestration.steering import steer
 from support.builders import NOON, a_child, a_definition, a_run, a_step, an_observation, at
 
 TOOL = a_step("a", **{"with": {"k": "v"}})
@@ -24,7 +24,7 @@ STOP = StopChild(child="child", reason="StepTimedOut", deadline=at(58))
 def steered(state, child, *, step=TOOL, suspend=False):
     definition = a_definition(step)
     observation = an_observation(definition, run=a_run(suspend=suspend))
-    return steer(observation, definition.steps[0], state, child, Scope(definition, {}, [state]))
+    return next_action(observation, definition.steps[0], state, child, Scope(definition, {}, [state]))
 
 
 @pytest.mark.rule("DAG-9", "GC-2")

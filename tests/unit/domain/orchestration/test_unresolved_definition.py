@@ -7,9 +7,8 @@ import pytest
 from jangar.api.phases import Phase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected
-from jangar.domain.orchestration.outcome import Verdict
-from jangar.domain.orchestration.unresolved_definition import all_problems, verdict_without_definition
+from jangar.domain.orchestration.planning.observation import DefinitionMissing, DefinitionRejected
+from jangar.domain.orchestration.planning.outcome import Verdict, all_problems, verdict_without_definition
 from support.builders import a_definition, a_step
 
 PROBLEMS = (

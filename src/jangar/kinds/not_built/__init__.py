@@ -1,0 +1,1 @@
+"""Step kinds that the API accepts but this version does not implement."""

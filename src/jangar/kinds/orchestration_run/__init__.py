@@ -1,0 +1,1 @@
+"""OrchestrationRun: one execution of an Orchestration, as a run and as a SubOrchestration step."""
