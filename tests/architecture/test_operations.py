@@ -147,13 +147,3 @@ def test_every_operation_has_tests(operation):
     """A test of the layer uses each of its functions."""
     text = "\n".join(path.read_text() for folder in TESTS for path in (ROOT / folder).rglob("test_*.py"))
     assert [item.__name__ for item in operation.functions if f"{item.__name__}(" not in text] == []
-
-
-def test_the_recipes_name_files_that_exist():
-    """docs/architecture/adding-operations.md stays true when files move."""
-    page = (ROOT / "docs" / "architecture" / "adding-operations.md").read_text()
-    named = [
-        word for word in page.split("`") if "/" in word and " " not in word and word.endswith((".py", ".md"))
-    ]
-    assert named
-    assert [name for name in named if not (ROOT / name).exists()] == []

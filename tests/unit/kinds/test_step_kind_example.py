@@ -5,11 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from jangar.cli.runs.describing import described
-from jangar.server.reading import ReadRun
-from jangar.server.step_logs import StepLogs, source
 
 import support.step_kind_example
+from jangar.cli.run_description import description_lines
 from jangar.controllers.orchestrationrun.children import child_manifest, child_seen, hash_of, stop_patch
 from jangar.domain.orchestration.explain import RunView, explain_step
 from jangar.domain.orchestration.planning.actions import StartChild, StopChild
@@ -18,7 +16,9 @@ from jangar.kinds import registry
 from jangar.kinds.registry import STEP_KINDS
 from jangar.lint.files import SourceFile
 from jangar.lint.report import lint
-from jangar.server import documents
+from jangar.operations import run_documents
+from jangar.operations.run_reading import ReadRun
+from jangar.operations.step_logs import StepLogs, log_source
 from kubekit.cache.object_cache import Cached
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
@@ -159,24 +159,20 @@ def test_the_step_is_explained_in_the_words_of_its_kind(run):
 def test_the_cli_and_the_http_api_show_the_step(run):
     """With its kind and its sentence; the status names the child's kind."""
     observed(run, question(run))
-    document = documents.detailed(read(run), now=at(9))
+    document = run_documents.detail(read(run), now=at(9))
     shown = document["steps"][0]
     assert (shown["kind"], shown["sentence"]) == ("AskPerson", "the question is running")
     assert read(run).obj["status"]["stepStatuses"][0]["resourceRef"]["kind"] == "Question"
-    text = "\n".join(described(read(run), [], at(9), width=None, color=False, tails={}))
+    text = "\n".join(description_lines(read(run), [], at(9), width=None, color=False, tails={}))
     assert re.search(r"ask +Running .*the question is running", text)
-
-
-async def _never(*_):
-    raise AssertionError("nothing is read")
 
 
 def test_a_step_that_was_not_started_says_why_it_has_no_log():
     """In the words of its kind."""
     run = Driver(a_definition(a_step("build"), ASK | {"dependsOn": ["build"]}), parameters={"version": "7"})
     run.tick()
-    logs = StepLogs(None, None, _never)
-    log = asyncio.run(logs.read(source(read(run), run.step("ask"), "ask", None)))
+    logs = StepLogs(None)
+    log = asyncio.run(logs.read(log_source(read(run), run.step("ask"), "ask", None)))
     assert log.missing == "the question was not asked: waits for build (Pending)"
 
 

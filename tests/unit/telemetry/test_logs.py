@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from jangar.processes.lifecycle import configure_logs
+from jangar.telemetry.logs import configure_logs
 
 
 @pytest.fixture

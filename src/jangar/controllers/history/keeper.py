@@ -234,7 +234,7 @@ class HistoryKeeper:
             try:
                 await history.add_log_parts(uid, parts)
             except Refused as error:
-                self._count_rejection("database rejected a log", error, uid=uid)
+                self._count_rejection("log", error, uid=uid)
             self._log_parts.discard((namespace, uid))
 
     async def _store(self, history: History, batch: Sequence[PendingObject]) -> None:
@@ -256,15 +256,13 @@ class HistoryKeeper:
                 await history.store([row])
             except Refused as error:
                 entry.not_before = _clock() + REJECTED_SECONDS
-                self._count_rejection(
-                    "database rejected a row of history", error, kind=entry.kind, object=entry.cached.name
-                )
+                self._count_rejection("row", error, kind=entry.kind, object=entry.cached.name)
             else:
                 self._stored([entry])
 
-    def _count_rejection(self, event: str, error: Refused, **fields: str) -> None:
+    def _count_rejection(self, item: str, error: Refused, **fields: str) -> None:
         self.counts.failures += 1
-        log.error(event, extra={"reason": str(error), **fields})
+        log.error("database rejected history", extra={"item": item, "reason": str(error), **fields})
 
     async def _without_stored(self, history: History, batch: Sequence[PendingObject]) -> list[PendingObject]:
         """The entries that no other process has stored as they are."""

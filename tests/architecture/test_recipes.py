@@ -1,4 +1,4 @@
-"""The recipes in docs/architecture/adding-controllers.md name files and tables that exist and are complete."""
+"""The recipes in docs/architecture/adding.md name files and tables that exist and are complete."""
 
 import json
 import re
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from jangar.settings.variable import variables_of
 
 from jangar.controllers import rbac
 from jangar.controllers.registration import Registration
@@ -16,10 +15,13 @@ from jangar.domain.job_execution.plan import RULES
 from jangar.settings.control_plane import ControlPlaneSettings
 from jangar.settings.controllers import ControllerSettings
 from jangar.settings.laptop import LaptopSettings
+from jangar.settings.variables import variables_of
 
-ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs/architecture/adding-controllers.md").read_text()
-PATHS = sorted(set(re.findall(r"`((?:src|charts|tests|docs)/[\w./-]+)`", PAGE)))
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/architecture/adding.md").read_text()
+PATHS = sorted(
+    {path for path in re.findall(r"`((?:src|charts|tests|docs)/[\w./-]+)`", PAGE) if "NAME" not in path}
+)
 VARIABLES = {
     variable.name: variable
     for settings in (ControllerSettings, ControlPlaneSettings, LaptopSettings)
@@ -34,14 +36,20 @@ def test_every_file_that_a_recipe_names_exists(path):
 
 
 def test_the_recipes_are_there():
-    """Three of them, each in steps."""
+    """One for each thing that the code is made to be extended with, in numbered steps."""
     sections = re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
-    assert [section.splitlines()[0] for section in sections] == [
-        "How to add a controller",
-        "How to add a runtime",
-        "How to add a setting",
-    ]
-    assert all("\n1. " in section and "\n4. " in section for section in sections)
+    things = (
+        "a step kind",
+        "a run kind",
+        "a controller",
+        "a runtime",
+        "a setting",
+        "an operation",
+        "a CLI verb",
+        "an HTTP route",
+    )
+    assert [section.splitlines()[0] for section in sections] == [f"How to add {thing}" for thing in things]
+    assert all("\n1. " in section and "\n2. " in section for section in sections)
 
 
 def test_the_table_of_a_registration_names_its_fields():
