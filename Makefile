@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
+# Tests wait for processes about half of their time: more workers than cores are faster.
+WORKERS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
 RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 ifdef UV
@@ -50,17 +52,17 @@ run: $(RUNTIME) ## Install jangar into .venv, start it on this machine, and run 
 
 .PHONY: test
 test: setup check ## Run every check and the tests that need nothing but Python
-	KUBEBUILDER_ASSETS=$(CURDIR)/.no-real-parts JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n auto --dist loadgroup
+	KUBEBUILDER_ASSETS=$(CURDIR)/.no-real-parts JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 FAST := tests/unit tests/property tests/architecture
 
 .PHONY: test-fast
 test-fast: setup ## Run the unit, property and architecture tests (under 3 minutes on two cores)
-	JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n auto $(FAST)
+	JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n $(WORKERS) $(FAST)
 
 .PHONY: coverage
 coverage: setup ## Print which share of each module the fast tests cover
-	JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m coverage run -m pytest -n auto $(FAST)
+	JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m coverage run -m pytest -n $(WORKERS) $(FAST)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 

@@ -46,7 +46,7 @@ def test_a_second_instance_is_rejected_with_the_pid_and_what_to_do(laptop):
     laptop.start()
     second = laptop.jangar("up")
     assert (second.returncode, second.stdout) == (1, "")
-    assert f"up already, as process {laptop.up.pid}" in second.stderr
+    assert f"jangar is already up (process {laptop.up.pid}" in second.stderr
     assert "jangar down" in second.stderr
     assert laptop.jangar("up", "--detach").returncode == 0
     assert laptop.up.poll() is None
@@ -159,7 +159,7 @@ def test_up_with_stop_work_ends_work_when_it_is_stopped(laptop, shared):
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
     output = laptop.stop(signal.SIGINT)
     assert "cancelled 1 run" in output
-    assert output.endswith("nothing runs\n")
+    assert output.endswith("jangar is down; no pods are running\n")
     assert not container_processes(laptop.data / "supervisor")
 
 

@@ -11,7 +11,7 @@ from jangar.domain.cancellation import Requester
 from jangar.domain.job_execution.observation import Owner, WorkLimits
 from jangar.domain.job_execution.record import AttemptLimits
 from jangar.domain.job_execution.workflow import Loop, RuntimeStep
-from jangar.domain.times import parse_rfc3339
+from kubekit.times import parse_rfc3339
 from support.trials import in_blocks, seeds
 from support.work_world import ENDED, STEP_ENDED, Death, a_world
 

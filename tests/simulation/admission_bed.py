@@ -18,12 +18,12 @@ from jangar.controllers.admission.resolved_references import REFERENCED_KINDS
 from jangar.controllers.engine_settings import AdmissionSettings, EngineSettings
 from jangar.controllers.resources import resource_of
 from jangar.domain.policies.policy import AdmissionPolicy
-from jangar.domain.times import parse_rfc3339
 from kubekit.cache.informer import Change, Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client, PatchKind
 from kubekit.client.errors import NotFound
 from kubekit.client.resource import Obj, Resource
+from kubekit.times import parse_rfc3339
 from simulation.faults import Faults
 from simulation.history import TERMINAL, Version
 from simulation.lives import Life

@@ -10,7 +10,7 @@ from typing import Any
 
 from jangar.controllers.resources import CHILD_UID, RUN_UID
 from jangar.domain.job_execution.cleanup import OUTCOME_FINALIZER
-from jangar.domain.times import parse_rfc3339
+from kubekit.times import parse_rfc3339
 
 TERMINAL = frozenset({"Succeeded", "Failed", "Cancelled"})
 BOOKKEEPING = frozenset({"resourceVersion", "managedFields"})

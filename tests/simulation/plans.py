@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import count
 from typing import Any, Self, TypeVar
 
-from jangar.domain.times import parse_rfc3339, rfc3339
+from kubekit.times import parse_rfc3339, rfc3339
 from simulation.cancel_races import RACES, STUBBORN, TRUTHFUL
 from simulation.disruptions import DISRUPTED, VANISHING
 from simulation.faults import Faults

@@ -13,13 +13,13 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from jangar.domain.times import parse_rfc3339, rfc3339
 from kubekit.cache.informer import Change, Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client, PatchKind
 from kubekit.client.builtin import JOBS, PODS
 from kubekit.client.errors import AlreadyExists, ApiError, NotFound
+from kubekit.times import parse_rfc3339, rfc3339
 from support.virtual_time import wall_clock
 
 TRACKING = "batch.kubernetes.io/job-tracking"

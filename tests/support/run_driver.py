@@ -24,7 +24,7 @@ from jangar.domain.orchestration.planning.observation import (
 )
 from jangar.domain.orchestration.planning.plan import Plan, plan
 from jangar.domain.orchestration.state import Counts, RunRecord, StepState
-from jangar.domain.times import whole_millisecond
+from kubekit.times import whole_millisecond
 from support.builders import NOON, a_run
 
 

@@ -12,7 +12,6 @@ from jangar.cli.output.table import field_lines, padded, shorten, table, value_l
 from jangar.cli.terminal import folded, printable
 from jangar.domain.conditions import Condition
 from jangar.domain.orchestration.explain import Explanation
-from jangar.domain.times import parse_rfc3339, rfc3339
 from jangar.domain.views.run_detail import RunDetail, run_detail
 from jangar.domain.views.run_row import RunRow, run_row
 from jangar.kinds.registry import step_adapter
@@ -20,6 +19,7 @@ from jangar.operations import run_documents
 from jangar.operations.run_reading import ReadRun, StepData, step_data
 from jangar.operations.step_logs import log_source
 from kubekit.client.errors import ApiError
+from kubekit.times import parse_rfc3339, rfc3339
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session

@@ -10,10 +10,10 @@ from jangar.cli.output.spans import age, span
 from jangar.cli.output.table import field_lines, table, value_line
 from jangar.cli.run_description import data_lines
 from jangar.cli.terminal import printable
-from jangar.domain.times import rfc3339
 from jangar.operations.past_runs import StoredRun
 from jangar.operations.run_reading import StepData
 from jangar.store.rows import RunRow, StepRow
+from kubekit.times import rfc3339
 
 HEADS: Final = ("Name", "Kind", "Phase", "Of", "Duration", "Ended", "Reason")
 WIDE_HEADS: Final = (*HEADS, "Uid", "Message")

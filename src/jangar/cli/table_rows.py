@@ -8,11 +8,11 @@ from jangar.api.kind import AGE, Column
 from jangar.api.kinds import KINDS
 from jangar.cli.output.spans import age, span
 from jangar.domain.orchestration.status_document import run_record
-from jangar.domain.times import parse_rfc3339
 from jangar.domain.views.run_row import run_row
 from jangar.operations.cluster_status import ShardSetStatus, parse_timestamp
 from jangar.operations.run_reading import identity
 from kubekit.client.resource import Resource
+from kubekit.times import parse_rfc3339
 from picokube.schema import JsonPath
 
 PHASE = Column(name="Phase", path=".status.phase")

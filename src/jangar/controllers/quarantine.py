@@ -7,12 +7,12 @@ from functools import partial
 from jangar.api.reasons import Reason
 from jangar.controllers.status_writer import guards
 from jangar.domain.conditions import ConditionStatus, ConditionType
-from jangar.domain.times import whole_second
 from kubekit.cache.informer import Informer
 from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client, PatchKind
 from kubekit.client.resource import Obj
 from kubekit.controller.controller import Quarantine
+from kubekit.times import whole_second
 
 _ADVICE = "It is not evaluated again until its spec changes: make it smaller or simpler, or delete it."
 

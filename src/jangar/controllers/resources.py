@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from jangar.api.kind import VERSION, Kind
 from jangar.api.kinds import by_api_version_and_kind
-from jangar.domain.times import parse_rfc3339, rfc3339
 from jangar.kinds.run_objects import STOP
 from kubekit.cache.object_cache import Cached
 from kubekit.client.resource import Resource
 from kubekit.events.event_recorder import ObjectReference
+from kubekit.times import parse_rfc3339, rfc3339
 
 RUN_UID: Final = "jangar.proompteng.ai/run-uid"
 """Label of everything that belongs to a run; names reach 253 characters, labels 63 (RUN-5)."""

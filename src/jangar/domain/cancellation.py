@@ -15,7 +15,7 @@ from jangar.api.phases import TERMINAL, DesiredState, Phase
 from jangar.api.reasons import WAITING_CAUSES, Reason
 from jangar.domain.conditions import Claim, ConditionStatus, ConditionType
 from jangar.domain.status_contract import Lifecycle, time_from, time_to
-from jangar.domain.times import whole_second
+from kubekit.times import whole_second
 
 
 class Requester(StrEnum):

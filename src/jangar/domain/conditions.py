@@ -11,7 +11,7 @@ from enum import StrEnum
 from jangar.api.phases import Phase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.times import whole_second
+from kubekit.times import whole_second
 
 MESSAGE_LIMIT = 32768
 """Characters that the API server takes in a condition's message."""

@@ -12,7 +12,7 @@ from typing import Any
 from jangar.api.lifecycle import Ttl
 from jangar.api.meta import JsonObject
 from jangar.domain.status_contract import time_from, time_to
-from jangar.domain.times import whole_second_after
+from kubekit.times import whole_second_after
 
 MAX_SECONDS = 2**31 - 1
 """What a Job's `ttlSecondsAfterFinished` can hold: 68 years."""

@@ -20,7 +20,7 @@ from jangar.domain.conditions import (
     merge,
     truncate,
 )
-from jangar.domain.times import parse_rfc3339, rfc3339, whole_millisecond
+from kubekit.times import parse_rfc3339, rfc3339, whole_millisecond
 
 LIFECYCLE_FIELDS = frozenset(
     {"phase", "reason", "message", "observedGeneration", "startedAt", "finishedAt", "updatedAt", "conditions"}

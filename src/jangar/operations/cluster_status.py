@@ -12,13 +12,13 @@ import orjson
 
 from jangar.api.kind import VERSION
 from jangar.api.kinds import KINDS
-from jangar.domain.times import parse_rfc3339
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import LEASES
 from kubekit.client.errors import ApiError
 from kubekit.client.resource import Obj
 from kubekit.client.transport import Transport
 from kubekit.leases.shard_records import LeaseRecord, Role, SetNames, agreed_count, record_of
+from kubekit.times import parse_rfc3339
 
 DOMAIN: Final = "jangar.proompteng.ai"
 SELECTOR: Final = f"{DOMAIN}/shard-set"

@@ -9,13 +9,13 @@ from typing import Any, Final
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL
 from jangar.controllers.resources import CREATED_BY
-from jangar.domain.times import parse_rfc3339, rfc3339
 from jangar.operations.run_list import Row, RowKey, RunFilter
 from jangar.operations.run_reading import RUNS, ReadRun, read_past, step_data
 from jangar.store.errors import StoreError
 from jangar.store.history import History
 from jangar.store.rows import EventRow, KeyRow, Line, Listing, Place, Query, RunRow, StepRow, StoredObject
 from kubekit.client.api_client import Obj
+from kubekit.times import parse_rfc3339, rfc3339
 
 KIND: Final = ORCHESTRATION_RUN.name
 NAMESPACES_TTL: Final = 30.0

@@ -8,13 +8,13 @@ from jangar.api.phases import Phase
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.conditions import Condition
 from jangar.domain.orchestration.explain import Explanation
-from jangar.domain.times import rfc3339
 from jangar.domain.views.run_detail import RunDetail, StepRow, run_detail
 from jangar.domain.views.run_graph import RunGraph
 from jangar.domain.views.run_row import run_row
 from jangar.domain.views.run_timeline import Timeline
 from jangar.operations.run_reading import RUNS, ReadRun, identity, is_cancel_requested, owner_of, phase_of
 from jangar.store.rows import EventRow
+from kubekit.times import rfc3339
 
 Document = dict[str, Any]
 

@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from jangar.api.phases import Phase
-from jangar.domain.times import parse_rfc3339, rfc3339
 from jangar.operations.caller import Caller
 from jangar.operations.run_documents import list_item
 from jangar.operations.run_reading import RUNS
 from jangar.store.errors import StoreError
 from kubekit.client.api_client import Obj
+from kubekit.times import parse_rfc3339, rfc3339
 
 UID = re.compile(r"[-0-9A-Za-z]{1,64}")
 Row = Mapping[str, Any]

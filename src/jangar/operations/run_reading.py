@@ -19,7 +19,6 @@ from jangar.domain.orchestration.snapshot import UnreadableSnapshot, decode_snap
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.status_document import run_record
 from jangar.domain.orchestration.validation import define
-from jangar.domain.times import parse_rfc3339
 from jangar.domain.views.run_row import RunIdentity
 from jangar.domain.views.step_inputs import step_inputs
 from jangar.lint.conditions import compile_when
@@ -29,6 +28,7 @@ from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import CONFIG_MAPS
 from kubekit.client.errors import NotFound
+from kubekit.times import parse_rfc3339
 
 RUNS = resource_of(ORCHESTRATION_RUN)
 ORCHESTRATIONS = resource_of(ORCHESTRATION)

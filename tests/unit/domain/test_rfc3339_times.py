@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jangar.domain.times import parse_rfc3339, rfc3339, whole_millisecond, whole_second, whole_second_after
+from kubekit.times import parse_rfc3339, rfc3339, whole_millisecond, whole_second, whole_second_after
 
 NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
 BERLIN = timezone(timedelta(hours=1))

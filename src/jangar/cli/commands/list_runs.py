@@ -228,7 +228,7 @@ def _retention_row(
 
 def _when(moment: datetime | None, now: datetime, *, short: bool = False) -> str:
     from jangar.cli.output.spans import age  # noqa: PLC0415 - not needed for --help
-    from jangar.domain.times import rfc3339  # noqa: PLC0415
+    from kubekit.times import rfc3339  # noqa: PLC0415
 
     if moment is None:
         return "never"

@@ -12,8 +12,8 @@ from jangar.cli.output.spans import age
 from jangar.cli.wording import counted
 from jangar.controllers.resources import CHILD_UID, STEP
 from jangar.domain.job_execution.cleanup import CLEANUP_FINALIZER
-from jangar.domain.times import parse_rfc3339
 from jangar.kinds.registry import RUN_KINDS
+from kubekit.times import parse_rfc3339
 
 Objects = Sequence[Mapping[str, Any]]
 

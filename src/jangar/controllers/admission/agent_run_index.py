@@ -16,8 +16,8 @@ from jangar.controllers.admission.resolved_references import ResolvedReferences
 from jangar.domain.policies.admit import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Recorded, recorded_from
-from jangar.domain.times import parse_rfc3339
 from kubekit.cache.object_cache import Cached, Change
+from kubekit.times import parse_rfc3339
 
 TEMPLATE: Final = "agents.proompteng.ai/template"
 """Annotation of a run that is only copied."""

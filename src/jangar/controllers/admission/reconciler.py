@@ -17,12 +17,12 @@ from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.policies.admit import admit
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.policies.verdicts import Allow, Deny, Hold, Recorded, Verdict, record, recorded_to
-from jangar.domain.times import rfc3339, whole_millisecond
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
 from kubekit.client.errors import ApiError, Conflict, NotFound, may_have_taken_effect
 from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
+from kubekit.times import rfc3339, whole_millisecond
 
 log = logging.getLogger(__name__)
 

@@ -10,13 +10,13 @@ from jangar.controllers.log_tails import LogTails
 from jangar.controllers.orchestrationrun.definitions import recorded_snapshot, snapshot_in
 from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import ATTEMPT, CREATED_BY, STEP
-from jangar.domain.times import parse_rfc3339
 from jangar.store.history import History
 from jangar.store.rows import Ended, Known, RunRow, StepRow, StoredObject
 from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import CONFIG_MAPS
 from kubekit.client.errors import NotFound
+from kubekit.times import parse_rfc3339
 
 _DEFINITIONS = ("orchestrationRef", "agentRef", "toolRef")
 

@@ -22,9 +22,9 @@ from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.job_execution.record import WorkRecord
 from jangar.domain.job_execution.status_document import work_record
 from jangar.domain.orchestration.status_document import step_state
-from jangar.domain.times import parse_rfc3339
 from jangar.kinds.registry import RUN_KINDS
 from kubekit.cache.object_cache import EVERY, Cache, Cached
+from kubekit.times import parse_rfc3339
 
 OWNERS = frozenset(run.name for run in RUN_KINDS.values() if run.owns_runs)
 """Kinds whose objects create children."""

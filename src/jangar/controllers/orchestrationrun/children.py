@@ -19,10 +19,10 @@ from jangar.domain.orchestration.definition import StepDefinition
 from jangar.domain.orchestration.planning.actions import StartChild, StopChild
 from jangar.domain.orchestration.planning.observation import ChildSeen
 from jangar.domain.orchestration.state import StepState
-from jangar.domain.times import parse_rfc3339
 from jangar.kinds.registry import step_adapter
 from jangar.kinds.step_adapter import StepAdapter
 from kubekit.cache.object_cache import Cached
+from kubekit.times import parse_rfc3339
 
 TEMPLATE: Final = "agents.proompteng.ai/template"
 """Annotation of an AgentRun that is only copied and never starts; no step creates one."""

@@ -26,9 +26,9 @@ from jangar.domain.orchestration.planning.observation import (
     SnapshotConflict,
 )
 from jangar.domain.orchestration.state import RunRecord, StepState
-from jangar.domain.times import parse_rfc3339
 from jangar.kinds.registry import step_adapter
 from kubekit.cache.object_cache import Cached
+from kubekit.times import parse_rfc3339
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from jangar.domain.times import parse_rfc3339
+from kubekit.times import parse_rfc3339
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

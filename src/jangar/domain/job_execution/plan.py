@@ -65,7 +65,7 @@ from jangar.domain.job_execution.presence import (
 from jangar.domain.job_execution.record import EndedWork, JobNote
 from jangar.domain.job_execution.recording import PhaseSummary
 from jangar.domain.job_execution.stopping import required_stop, stop_job
-from jangar.domain.times import whole_millisecond
+from kubekit.times import whole_millisecond
 
 DELETED_EXTERNALLY: Final = frozenset({Reason.POD_DELETED, Reason.JOB_DELETED})
 """Outcomes of a pod that was deleted before it ended by itself."""

@@ -24,7 +24,7 @@ from jangar.domain.job_execution.plan_context import PlanContext, WorkPlan
 from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache, RecordedJob
 from jangar.domain.job_execution.record import JobNote, WorkRecord
 from jangar.domain.job_execution.recording import PhaseSummary
-from jangar.domain.times import whole_second
+from kubekit.times import whole_second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

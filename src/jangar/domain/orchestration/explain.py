@@ -10,8 +10,8 @@ from jangar.api.reasons import NEVER_RETRIED, Reason
 from jangar.domain.cancellation import IGNORED_TERM
 from jangar.domain.orchestration.definition import Definition, RunPolicies, StepDefinition, policies_in_force
 from jangar.domain.orchestration.state import RunRecord, StepState, releases
-from jangar.domain.times import rfc3339
 from jangar.kinds.registry import creates_child
+from kubekit.times import rfc3339
 
 SHOWN_NEEDS = 5
 

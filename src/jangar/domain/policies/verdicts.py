@@ -14,7 +14,7 @@ from jangar.api.phases import AdmissionPhase
 from jangar.api.reasons import Reason
 from jangar.domain.job_execution.observation import WorkHeld, WorkRejected
 from jangar.domain.status_contract import time_from, time_to
-from jangar.domain.times import whole_millisecond
+from kubekit.times import whole_millisecond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

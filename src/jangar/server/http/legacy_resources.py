@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from jangar.api.phases import TERMINAL, Phase
-from jangar.domain.times import rfc3339
 from jangar.operations import agent_runs
 from jangar.operations.agent_runs import AGENT_RUNS
 from jangar.operations.objects import get_objects
@@ -20,6 +19,7 @@ from jangar.server.http.route import Answer, ApiRequest
 from kubekit.client.api_client import Obj
 from kubekit.client.errors import NotFound
 from kubekit.client.resource import Resource
+from kubekit.times import rfc3339
 
 RESERVED_PREFIX: Final = "jangar.proompteng.ai/"
 """Labels and annotations of the controllers; clients may not change them."""

@@ -33,7 +33,7 @@ from jangar.domain.orchestration.planning.progress import Progress
 from jangar.domain.orchestration.planning.starting import next_action
 from jangar.domain.orchestration.planning.step_transitions import PlanningPass
 from jangar.domain.orchestration.state import RunRecord, StepState
-from jangar.domain.times import whole_millisecond
+from kubekit.times import whole_millisecond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
