@@ -157,7 +157,7 @@ async def _all_ended(bed: Bed) -> None:
                 return
 
 
-async def beside_others(steps: int, length: int) -> Lines:
+async def compare_with_others(steps: int, length: int) -> Lines:
     own = []
     plain = spawned(steps, length)
     for name, bed in (("one process", laptop), ("three processes", laptop_of_three)):
@@ -230,7 +230,7 @@ def figures(given: argparse.Namespace) -> dict[str, Callable[[], Lines]]:
         "latency-real": latency_real,
         "writes": writes,
         "rate-real": lambda: rate_real(given.runs),
-        "others": lambda: beside_others(given.wide, given.chain),
+        "others": lambda: compare_with_others(given.wide, given.chain),
         "big": lambda: big(given.many),
         "idle": lambda: idle(given.many),
     }
@@ -246,20 +246,20 @@ def main() -> int:
     options.add_argument("--runs", type=int, default=200)
     given = options.parse_args()
     known = figures(given)
-    asked = given.figures.split(",") if given.figures else list(known)
+    selected = given.figures.split(",") if given.figures else list(known)
     if missing := missing_parts():
         print(f"no real API server: {', '.join(missing)} missing (scripts/envtest/build)")
-        asked = [name for name in asked if not name.endswith("real")]
+        selected = [name for name in selected if not name.endswith("real")]
     is_full_size = (given.wide, given.chain, given.many) == (WIDE, CHAIN, MANY)
     kept = _kept(given.keep)
-    for name in asked:
+    for name in selected:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             kept[name] = runner.run(_reported(known[name]()))
         if given.keep and is_full_size:
             given.keep.write_text(json.dumps(kept))
     if is_full_size and kept.keys() >= known.keys():
         REPORT.write_text(report([line for name in known for line in kept[name]]))
-    return 1 if any(line.met is False for name in asked for line in kept[name]) else 0
+    return 1 if any(line.met is False for name in selected for line in kept[name]) else 0
 
 
 def _kept(file: Path | None) -> dict[str, list[Line]]:

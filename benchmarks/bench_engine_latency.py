@@ -76,7 +76,7 @@ async def watching(bed: Bed) -> AsyncIterator[Watcher]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _follow(bed: Bed, resource: Resource, heard: Any) -> None:
+async def _follow(bed: Bed, resource: Resource, on_object: Any) -> None:
     async for page in bed.client.pages(resource, NAMESPACE, page_size=0):
         since = page.resource_version
     watch = bed.client.watch(
@@ -90,7 +90,7 @@ async def _follow(bed: Bed, resource: Resource, heard: Any) -> None:
     async with watch as events:
         async for event in events:
             if event.kind in ("ADDED", "MODIFIED"):
-                heard(event.object)
+                on_object(event.object)
 
 
 async def measure_waits(bed: Bed, *, chains: int) -> list[Moment]:

@@ -32,10 +32,10 @@ class Node:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        self._informer.subscribe(self._heard)
+        self._informer.subscribe(self._on_change)
         await self._informer.run()
 
-    def _heard(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.new is not None and (change.kind == "added" or change.new.is_being_deleted):
             task = asyncio.create_task(self._within(self._live(change.new.decode())))
             self._tasks.add(task)

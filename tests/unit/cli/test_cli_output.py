@@ -141,7 +141,7 @@ def test_objects_for_scripts():
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "expected"),
     [
         (errors.NotSent("refused"), ExitCode.UNREACHABLE, "cannot be reached"),
         (errors.Ambiguous("lost"), ExitCode.UNREACHABLE, "check before retrying"),
@@ -155,11 +155,11 @@ def test_objects_for_scripts():
         (errors.Conflict("changed"), ExitCode.FAILED, "try again"),
     ],
 )
-def test_every_refusal_says_what_to_do_next(error, code, said):
+def test_every_refusal_says_what_to_do_next(error, code, expected):
     """With its exit code."""
     message, found = api_error_message(error)
     assert found is code
-    assert said in message
+    assert expected in message
 
 
 def test_what_is_no_refusal_is_not_swallowed():

@@ -39,7 +39,7 @@ def test_a_bar_in_a_value_does_not_end_the_cell():
     assert "| `FILE\\|DIR\\|-` |" in page()
 
 
-def test_a_page_that_is_out_of_date_is_reported_and_mended(tmp_path, capsys):
+def test_an_outdated_page_is_reported_and_regenerated(tmp_path, capsys):
     """--check writes nothing; without it the page is written; a second time there is nothing to do."""
     (tmp_path / PAGE).parent.mkdir(parents=True)
     assert main(["--check", "--root", str(tmp_path)]) == 1

@@ -116,7 +116,7 @@ def test_history_shows_inputs_and_outputs_of_steps():
 
 
 @pytest.mark.parametrize(("children", "is_shown"), [(False, False), (True, True)])
-def test_a_list_leaves_out_nested_runs_unless_asked(children, is_shown):
+def test_a_list_leaves_out_nested_runs_by_default(children, is_shown):
     """B7: their names are generated, and their parent shows them."""
     obj = dict(a_run().obj)
     owner = {"kind": "OrchestrationRun", "name": "outer", "uid": "o", "controller": True}

@@ -50,7 +50,7 @@ def test_parameters_of_the_command_line_win_over_those_of_the_file():
 
 
 @pytest.mark.parametrize(
-    ("objects", "wanted", "said"),
+    ("objects", "wanted", "message"),
     [
         pytest.param(
             [orchestration("o"), orchestration("p")],
@@ -75,9 +75,9 @@ def test_parameters_of_the_command_line_win_over_those_of_the_file():
         ),
     ],
 )
-def test_what_is_not_clear_is_refused_with_what_to_do(objects, wanted, said):
+def test_what_is_not_clear_is_refused_with_what_to_do(objects, wanted, message):
     """Before anything is sent."""
-    with pytest.raises(Failure, match=said.replace("?", r"\?")):
+    with pytest.raises(Failure, match=message.replace("?", r"\?")):
         start(*objects, **wanted)
 
 
@@ -107,19 +107,19 @@ def test_a_parameter_can_be_the_content_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "cannot read .*: No such file"),
         (b"x" * (MAX_FILE_BYTES + 1), "exceeds 262,144 bytes"),
         (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
-def test_a_file_that_cannot_be_a_parameter_is_refused(tmp_path, content, said):
+def test_a_file_that_cannot_be_a_parameter_is_refused(tmp_path, content, message):
     """B11: the message names the parameter, the file and what to do."""
     path = tmp_path / "notes.md"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(Failure, match=rf"^-p notes=@\S+notes.md: .*{said}") as refused:
+    with pytest.raises(Failure, match=rf"^-p notes=@\S+notes.md: .*{message}") as refused:
         parse_parameters([f"notes=@{path}"])
     assert refused.value.code == 2
     with pytest.raises(Failure, match="add a file name after @"):

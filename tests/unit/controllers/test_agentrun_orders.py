@@ -173,7 +173,7 @@ def test_everything_that_is_wrong_with_a_workflow_is_reported_at_once():
     assert "the workflow has no steps" in none.message
 
 
-def test_admission_is_asked_before_the_first_start_only():
+def test_admission_is_checked_before_the_first_start_only():
     """What was begun is not held back half-way."""
     assert isinstance(order(denial=lambda _: None).work, WorkHeld)
     assert isinstance(

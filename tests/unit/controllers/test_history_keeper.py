@@ -31,7 +31,7 @@ class ScriptedHistory:
 
     def __init__(self, *, failures=0, refused=(), known=None):
         self.failures, self.refused, self.already = failures, refused, known or {}
-        self.stored, self.asked = {}, []
+        self.stored, self.requested_uids = {}, []
         self.old, self.reported = 0, []
         self.parts = {}
 
@@ -44,7 +44,7 @@ class ScriptedHistory:
         self.stored |= {item.run.uid: item for item in ended}
 
     async def known(self, uids):
-        self.asked += uids
+        self.requested_uids += uids
         return {uid: self.already[uid] for uid in uids if uid in self.already}
 
     async def add_log_parts(self, uid, parts):
@@ -145,7 +145,7 @@ class World:
 
 
 @pytest.mark.rule("GC-6")
-def test_who_asked_is_woken_when_everything_in_it_is_stored():
+def test_waiting_controllers_are_notified_once_a_run_is_stored():
     """A run waits for its children, too."""
 
     async def scenario():
@@ -209,7 +209,7 @@ def test_what_an_earlier_process_stored_is_not_stored_again():
         old = world.see("ToolRun", "old", version=1)
         world.see("ToolRun", "new", version=2)
         await world.goes_on(2)
-        assert sorted(history.asked) == ["new", "old"]
+        assert sorted(history.requested_uids) == ["new", "old"]
         assert set(history.stored) == {"new"}
         assert not world.keeper.is_pending(old)
 

@@ -50,7 +50,7 @@ def read(listed, **recorded):
         pytest.param({"metadata": {"name": "x", "uid": "p3"}}, id="no page at all"),
     ],
 )
-def test_a_page_that_somebody_else_made_is_not_read(foreign):
+def test_a_page_with_another_owner_is_not_read(foreign):
     """E11: labels and owner of a ConfigMap can be written by anybody who may create one."""
     assert [step["name"] for step in read([foreign, OURS])] == ["a"]
 
@@ -93,7 +93,7 @@ def test_a_taken_name_is_passed_over(foreign):
     other["metadata"]["name"] = page_name("run", "r1", 0, 1)
     transport, recorded = written(TAKEN, foreign, other)
     assert recorded["names"] == [page_name("run", "r1", 0, 1)]
-    assert [item.method for item in transport.asked] == ["POST", "GET", "POST"]
+    assert [item.method for item in transport.requests] == ["POST", "GET", "POST"]
 
 
 def test_a_page_whose_names_are_all_taken_says_which():

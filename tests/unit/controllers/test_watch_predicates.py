@@ -33,7 +33,7 @@ def a_change(old, new):
         pytest.param(an_object(status=ENDED), an_object(2, status=ENDED, labels={"a": "b"}), id="labels"),
     ],
 )
-def test_what_tells_nothing_of_a_pod_waits(old, new):
+def test_pod_changes_without_news_are_deferred(old, new):
     """Several such changes are one look."""
     assert same_wait_state(pod_wait_state)(a_change(old, new))
 
@@ -54,7 +54,7 @@ def test_what_a_child_waits_for_is_looked_at_at_once(old, new):
     assert not same_wait_state(pod_wait_state)(a_change(old, new))
 
 
-def test_a_job_wakes_by_its_verdict_and_not_by_its_ttl():
+def test_a_job_event_depends_on_its_verdict_and_not_on_its_ttl():
     """Its TTL and finalizers are written by the one who would be woken."""
     verdict = {"conditions": [{"type": "Complete", "status": "True"}]}
     assert not same_wait_state(job_wait_state)(a_change(an_object(), an_object(2, status=verdict)))

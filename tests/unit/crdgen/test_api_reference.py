@@ -93,7 +93,7 @@ def test_rules_are_reported_by_their_messages():
     assert "- `spec`: be true" in section(SMALL, "Machine spec")
 
 
-def test_a_kind_tells_its_names_columns_and_selectors():
+def test_a_kind_lists_its_names_columns_and_selectors():
     machine = section(SMALL, "Machine")
     assert "- names for kubectl: `machines`, `machine`, `m`" in machine
     assert "- field selectors: `spec.owner.name`" in machine

@@ -392,7 +392,7 @@ def test_words_are_written_as_plain_text():
 
 
 @pytest.mark.parametrize(
-    ("doc", "complaint"),
+    ("doc", "error_message"),
     [
         pytest.param({"phase": "Paused"}, "'Paused' is not a valid Phase", id="phase"),
         pytest.param(
@@ -401,11 +401,11 @@ def test_words_are_written_as_plain_text():
     ],
 )
 @pytest.mark.rule("ST-1")
-def test_a_status_that_cannot_be_read_is_refused(doc, complaint):
+def test_a_status_that_cannot_be_read_is_refused(doc, error_message):
     """ST-1: a phase is never guessed, a time never set anew."""
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the message is compared below, whole
         lifecycle_from(doc)
-    assert str(refusal.value) == complaint
+    assert str(refusal.value) == error_message
 
 
 @pytest.mark.parametrize(

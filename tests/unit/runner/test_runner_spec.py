@@ -119,7 +119,7 @@ def test_a_guess_does_not_take_words_out_of_every_text():
         ("PATH", False),
     ],
 )
-def test_a_name_tells_whether_a_value_is_secret(name, secret):
+def test_a_name_decides_whether_a_value_is_secret(name, secret):
     assert looks_secret(name) is secret
 
 

@@ -81,7 +81,7 @@ def test_every_job_is_held_and_neither_retries_nor_expires(command, placement):
 
 
 @given(commands, placements)
-def test_every_manifest_is_json_and_says_what_was_asked(command, placement):
+def test_every_manifest_is_json_and_states_the_request(command, placement):
     """Nothing is lost, and the same command gives the same Job."""
     job = job_manifest(command, placement)
     assert json.loads(json.dumps(job)) == job == job_manifest(command, placement)

@@ -135,7 +135,7 @@ def test_a_cancel_that_changed_nothing_says_why(decision, phase, old, reason):
 @pytest.mark.rule("CAN-7")
 def test_the_first_reason_of_a_finished_run_stays():
     """Nothing about it changes any more."""
-    said = Condition(type="CancelIgnored", status=ConditionStatus.TRUE, reason="CancelDisabled")
-    old = Lifecycle(phase=Phase.SUCCEEDED, conditions=(said,))
+    condition = Condition(type="CancelIgnored", status=ConditionStatus.TRUE, reason="CancelDisabled")
+    old = Lifecycle(phase=Phase.SUCCEEDED, conditions=(condition,))
     (claim,) = ignored_claims(Ignored(reason=Reason.ALREADY_SUCCEEDED), Phase.SUCCEEDED, old)
     assert claim.reason == "CancelDisabled"

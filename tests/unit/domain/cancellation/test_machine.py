@@ -44,7 +44,7 @@ def test_a_request_is_accepted_in_every_live_phase(phase, by):
 
 
 @pytest.mark.rule("CAN-2")
-def test_everybody_who_asks_is_recorded_in_a_fixed_order():
+def test_all_requesters_are_recorded_in_a_fixed_order():
     """CAN-2, DAG-8: the record does not depend on the order of a set."""
     answer = decided(Requester.OWNER, Requester.DESIRED_STATE, Requester.CANCEL, Requester.DELETION)
     assert answer.cancel.requested_by == ("cancel", "deletion", "desiredState", "owner")
@@ -137,7 +137,7 @@ def test_switched_off_the_users_request_is_ignored(by):
 
 @pytest.mark.rule("CAN-9")
 @pytest.mark.parametrize("by", [Requester.DELETION, Requester.OWNER], ids=str)
-def test_switched_off_deletion_and_the_owner_are_still_heard(by):
+def test_with_cancel_disabled_deletion_and_the_owner_still_stop_the_run(by):
     """CAN-9, GC-9: a deleted run must stop its work whatever the switch says."""
     assert decided(by, Requester.CANCEL, enabled=False) == Accepted(
         cancel=Cancel(requested_at=NOON, deadline=at(60), requested_by=(by.value,))

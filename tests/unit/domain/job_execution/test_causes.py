@@ -189,5 +189,5 @@ def test_a_container_that_ignored_sigterm_is_reported(code, reason, seconds, gra
     """B16: the stop took the whole grace period and ended by SIGKILL."""
     end = Terminated(exit_code=code, reason=reason, finished_at=at(seconds))
     pod = a_pod(grace=timedelta(seconds=grace))
-    said = "container main ignored SIGTERM and was killed after 30 s"
-    assert ignored_term(pod, [("main", end)], NOON) == (said if expected else "")
+    sentence = "container main ignored SIGTERM and was killed after 30 s"
+    assert ignored_term(pod, [("main", end)], NOON) == (sentence if expected else "")

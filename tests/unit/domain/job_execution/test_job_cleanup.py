@@ -52,8 +52,8 @@ def settled(**facts):
 
 def deleted(world, *, after=0.0):
     world.advance(after)
-    asked = world.child.requested_by | {Requester.DELETION}
-    world.child = replace(world.child, requested_by=asked, deleted_at=world.now)
+    requested = world.child.requested_by | {Requester.DELETION}
+    world.child = replace(world.child, requested_by=requested, deleted_at=world.now)
 
 
 @pytest.mark.rule("GC-1")
@@ -224,8 +224,8 @@ def test_a_cancel_after_the_end_changes_nothing_but_the_condition():
 @pytest.mark.rule("GC-4", "GC-5")
 def test_what_the_work_asks_for_comes_before_the_operators_job_ttl():
     """A Tool may say how long its Jobs are kept; a late create still finds the name taken."""
-    asked = settled(job_ttl=3600)
-    assert asked.status["retention"]["jobTtlSeconds"] == 3600
+    child = settled(job_ttl=3600)
+    assert child.status["retention"]["jobTtlSeconds"] == 3600
     assert settled().status["retention"]["jobTtlSeconds"] == 600
     assert settled(job_ttl=1).status["retention"]["jobTtlSeconds"] > 1
 

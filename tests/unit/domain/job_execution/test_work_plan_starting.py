@@ -198,7 +198,7 @@ def test_what_never_started_is_cancelled_at_once(requester):
 
 
 @pytest.mark.rule("CAN-9")
-def test_a_cancel_that_is_switched_off_is_ignored_and_said():
+def test_a_disabled_cancel_is_ignored_and_reported():
     """CancelIgnored, CancelDisabled; the work starts. Switched on again, the request is acted on."""
     world = a_world(requested_by=frozenset({Requester.CANCEL}))
     world.limits = replace(world.limits, cancel_enabled=False)

@@ -265,7 +265,7 @@ def test_an_evicted_pod_fails_with_its_reason():
 
 
 @pytest.mark.rule("GC-8", "ST-4")
-def test_work_whose_run_no_one_saw_has_a_start_all_the_same():
+def test_work_that_was_never_observed_running_still_has_a_start():
     """Its pod ended between two looks."""
     world = a_world()
     world.run_pass()

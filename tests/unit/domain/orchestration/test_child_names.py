@@ -104,7 +104,7 @@ def test_names_are_dns_labels(run, uid, step, number):
 
 
 @pytest.mark.rule("DAG-9")
-def test_a_job_name_tells_the_child_and_the_attempt():
+def test_a_job_name_identifies_the_child_and_the_attempt():
     """DAG-9: the Job of a child is found by looking at the child's name; no length is lost to a missing part."""
     assert re.fullmatch(rf"c{{44}}-7-{HASH}", job_name("c" * 63, "u", 7)) is None
     assert re.fullmatch(rf"c{{43}}-7-{HASH}", job_name("c" * 63, "u", 7))

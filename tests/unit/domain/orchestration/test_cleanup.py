@@ -26,7 +26,7 @@ OVER = Lifecycle(phase=Phase.CANCELLED, finished_at=at(60))
 RUNNING = Lifecycle(phase=Phase.RUNNING)
 STARTED = StepState(name="a", kind=StepKind.TOOL_RUN, phase=StepPhase.CANCELLED, attempt=1, child="a-1")
 SEEN = replace(STARTED, child_uid="uid-of-a-1")
-RUNS, HEARD = a_child("left"), a_child("left", stop_requested=True)
+RUNS, ACKNOWLEDGED = a_child("left"), a_child("left", stop_requested=True)
 LATER = at(70)
 
 
@@ -73,7 +73,7 @@ def test_the_end_of_what_was_left_behind_is_noted_once(left, child, expected):
         pytest.param(
             (LEFT,), [RUNS], CleanupPlan(actions=(stop("left", at(60)),), look_again_at=at(80)), id="runs"
         ),
-        pytest.param((LEFT,), [HEARD], CleanupPlan(look_again_at=at(80)), id="has-heard"),
+        pytest.param((LEFT,), [ACKNOWLEDGED], CleanupPlan(look_again_at=at(80)), id="has-heard"),
         pytest.param(
             (LEFT,),
             [a_child("left", Phase.FAILED, left_behind=True)],
@@ -111,7 +111,7 @@ def test_children_that_live_on_after_the_end_are_stopped_in_a_fixed_order():
         a_child("done", Phase.SUCCEEDED),
         a_child("told", stop_requested=True),
         ChildGone(name="gone"),
-        HEARD,
+        ACKNOWLEDGED,
     ]
     assert after(record, *children).actions == (stop("b", at(60)), stop("z", at(60)))
 
@@ -156,12 +156,14 @@ def test_a_child_that_was_never_seen_is_looked_for_after_the_request_timeout(
         pytest.param((), [], at(0), CleanupPlan(actions=(RemoveRunFinalizer(),)), id="nothing-left"),
         pytest.param((ENDED,), [], at(2), CleanupPlan(actions=(RemoveRunFinalizer(),)), id="all-ended"),
         pytest.param(
-            (LEFT,), [HEARD], at(59.999), CleanupPlan(look_again_at=at(60)), id="held-within-the-bound"
+            (LEFT,), [ACKNOWLEDGED], at(59.999), CleanupPlan(look_again_at=at(60)), id="held-within-the-bound"
         ),
-        pytest.param((LEFT,), [HEARD], at(1), CleanupPlan(look_again_at=at(11)), id="held-and-looked-after"),
+        pytest.param(
+            (LEFT,), [ACKNOWLEDGED], at(1), CleanupPlan(look_again_at=at(11)), id="held-and-looked-after"
+        ),
         pytest.param(
             (LEFT,),
-            [HEARD],
+            [ACKNOWLEDGED],
             at(60),
             CleanupPlan(actions=(RemoveRunFinalizer(left=("left",)),), look_again_at=at(70)),
             id="goes-at-the-bound",
@@ -182,7 +184,7 @@ def test_a_child_that_was_never_seen_is_looked_for_after_the_request_timeout(
         ),
         pytest.param(
             (LEFT,),
-            [HEARD, a_child("astray", stop_requested=True)],
+            [ACKNOWLEDGED, a_child("astray", stop_requested=True)],
             at(60),
             CleanupPlan(actions=(RemoveRunFinalizer(left=("astray", "left")),), look_again_at=at(70)),
             id="everything-left-is-named",

@@ -99,7 +99,7 @@ def test_the_definitions_own_limit_counts_before_it_is_stored():
         pytest.param(a_definition(a_step("a")), False, id="not-stored"),
     ],
 )
-def test_a_run_that_has_not_begun_is_cancelled_at_once(definition, pinned):
+def test_a_run_that_has_not_started_is_cancelled_at_once(definition, pinned):
     """CAN-8: while the run is Pending; there is nothing to wait for."""
     run = Driver(definition)
     run.pinned = pinned
@@ -114,7 +114,7 @@ def test_a_run_that_has_not_begun_is_cancelled_at_once(definition, pinned):
 
 
 @pytest.mark.rule("GC-9")
-def test_a_deleted_run_that_has_not_begun_is_released_at_once():
+def test_a_deleted_run_that_has_not_started_is_released_at_once():
     """GC-9: deleting is a cancel, and nothing runs."""
     run = Driver(MISSING)
     run.tick()

@@ -61,7 +61,7 @@ def test_no_new_attempt_starts():
 
 
 @pytest.mark.rule("DAG-15")
-def test_conditions_are_not_asked_while_suspended():
+def test_conditions_are_not_evaluated_while_suspended():
     """DAG-15: starting nothing includes deciding nothing about what would start."""
     run = Driver(a_definition(a_step("a", when="False"), a_step("b")), suspend=True)
     run.tick()

@@ -57,7 +57,7 @@ def test_a_child_that_never_appears_times_out_too():
 
 
 @pytest.mark.rule("DAG-10")
-def test_a_stop_is_asked_for_until_the_child_has_heard_it():
+def test_a_stop_is_requested_until_the_child_acknowledges_it():
     """DAG-10, CAN-6: then its end is awaited until the deadline."""
     run = a_run_of()
     run.child("a").runs()

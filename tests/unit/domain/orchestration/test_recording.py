@@ -98,7 +98,7 @@ def test_nothing_new_gives_back_the_very_record():
 
 
 @pytest.mark.rule("ST-3")
-def test_a_change_beside_the_lifecycle_moves_updated_at():
+def test_a_change_outside_the_lifecycle_moves_updated_at():
     """ST-3: updatedAt changes on every status write."""
     first = recorded(RUNNING, started=True)
     observation = an_observation(DEFINITION, recorded=first)

@@ -115,7 +115,7 @@ def test_a_step_is_written_field_by_field():
     assert step_document(FULL_STEP) == FULL_STEP_DOCUMENT
 
 
-def test_a_step_that_has_not_begun_is_three_words():
+def test_a_step_that_has_not_started_has_three_fields():
     """What is not set is left out: ten thousand of these stand in the pages of a big run."""
     assert step_document(EMPTY_STEP) == {"name": "a", "kind": "AgentRun", "phase": "Pending"}
 

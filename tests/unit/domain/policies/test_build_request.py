@@ -86,7 +86,7 @@ def test_every_secret_is_found_with_who_names_it():
     assert SecretUse("provider-key", "AgentProvider codex") in run_request.secrets
 
 
-def test_what_is_not_used_is_not_asked_for():
+def test_what_is_not_used_is_not_requested():
     """A prompt of its own, no repository, another sign-in."""
     run_request = agent_run_request(
         a_run(systemPrompt="hi", vcsPolicy={"mode": "none"}), NamedObjects(find=find)
@@ -94,7 +94,7 @@ def test_what_is_not_used_is_not_asked_for():
     assert names(run_request) == {"provider-key", "memory-url"}
 
 
-def test_a_default_memory_is_asked_for_by_runs_that_name_none():
+def test_runs_that_name_no_memory_request_the_default():
     """Its Secret is given to them, so it must be allowed."""
     bare = {
         ("Agent", "coder"): {"providerRef": {"name": "codex"}},

@@ -218,7 +218,7 @@ def test_indexes_follow_every_change(cache):
     assert cache._indexes["team"]._by_key == {}
 
 
-def test_an_object_made_anew_is_indexed_once(cache):
+def test_a_recreated_object_is_indexed_once(cache):
     """The uid of the old one is not left behind."""
     cache.upsert(cached("a", 1, uid="first", owner="o"))
     cache.upsert(cached("a", 2, uid="second", owner="o"))

@@ -44,7 +44,7 @@ class Story:
     def __init__(self):
         self.known = {}
 
-    def heard(self, change):
+    def on_change(self, change):
         subject = change.subject
         key = subject.namespace, subject.name
         assert self.known.get(key) == change.old
@@ -95,7 +95,7 @@ async def play(steps, namespaces, failures):
     )
     story = Story()
     informer.cache._report = failures.append
-    informer.subscribe(story.heard)
+    informer.subscribe(story.on_change)
     running = asyncio.create_task(informer.run())
     answers = []
     for step in steps:

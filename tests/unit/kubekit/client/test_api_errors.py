@@ -55,8 +55,8 @@ def test_an_answer_that_is_no_status_is_judged_by_its_code(code, expected):
 
 def test_a_patch_for_another_uid_is_a_conflict():
     """Servers say that the uid cannot be changed; what it means is that this is not the object meant."""
-    said = a_status(422, "Invalid", details={"causes": [{"field": "metadata.uid"}]})
-    assert type(errors.from_response(422, {}, said)) is errors.Conflict
+    body = a_status(422, "Invalid", details={"causes": [{"field": "metadata.uid"}]})
+    assert type(errors.from_response(422, {}, body)) is errors.Conflict
 
 
 def test_an_empty_refusal_still_says_something():

@@ -242,7 +242,7 @@ def test_a_write_on_a_kept_connection_that_breaks_is_not_sent_again(method, beha
     asyncio.run(scenario())
 
 
-def test_a_read_on_a_kept_connection_that_breaks_is_asked_again():
+def test_a_read_on_a_kept_connection_that_breaks_is_repeated():
     """Reading twice harms nobody."""
 
     async def scenario():
@@ -334,7 +334,7 @@ def test_lines_come_whole_however_they_were_cut():
 
 
 @pytest.mark.parametrize("then", [hang_up, reset, stay_silent], ids=lambda item: item.__name__)
-def test_a_stream_that_breaks_tells_what_came_and_that_it_broke(then):
+def test_a_broken_stream_yields_what_arrived_and_then_the_error(then):
     """Half a line is no line; a silent peer is a broken one."""
 
     async def scenario():
@@ -348,8 +348,8 @@ def test_a_refused_stream_raises_what_the_refusal_says():
     """410 before the first line is Expired."""
 
     async def gone(reader, writer):
-        said = b'{"kind":"Status","code":410,"reason":"Expired","message":"too old"}'
-        writer.write(b"HTTP/1.1 410 Gone\r\ncontent-length: %d\r\n\r\n%s" % (len(said), said))
+        status = b'{"kind":"Status","code":410,"reason":"Expired","message":"too old"}'
+        writer.write(b"HTTP/1.1 410 Gone\r\ncontent-length: %d\r\n\r\n%s" % (len(status), status))
         await writer.drain()
 
     async def scenario():

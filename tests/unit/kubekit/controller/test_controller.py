@@ -280,7 +280,7 @@ def test_changes_of_an_object_and_of_what_it_owns_bring_its_key():
     assert [name for name, _ in story.passes] == ["own", "parent"] * 2
 
 
-def test_a_child_that_changes_its_owner_wakes_both():
+def test_a_child_that_changes_its_owner_enqueues_both():
     """The old owner lost something, the new one got it."""
     change = Change(kind="changed", old=an_object("job", owner="before"), new=an_object("job", owner="after"))
     assert set(owner_key("ToolRun")(change)) == {Key("ns", "before"), Key("ns", "after")}

@@ -163,7 +163,7 @@ def test_a_closed_queue_gives_out_and_takes_nothing():
     assert run_virtual(main()) == [ShutDown] * 3
 
 
-def test_a_worker_that_is_cancelled_as_it_wakes_loses_no_key():
+def test_a_worker_that_is_cancelled_while_resuming_loses_no_key():
     """The key goes to the next worker."""
 
     async def main():
@@ -177,7 +177,7 @@ def test_a_worker_that_is_cancelled_as_it_wakes_loses_no_key():
     assert run_virtual(main()) == "a"
 
 
-def test_it_tells_how_long_keys_wait():
+def test_it_reports_how_long_keys_wait():
     """Age of the next in line, the wait of each taken key, the longest under way."""
     waits = []
 

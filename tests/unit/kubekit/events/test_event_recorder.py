@@ -180,7 +180,7 @@ def test_the_same_again_is_counted_in_one_event():
     assert events.requests == 4
 
 
-def test_an_event_that_expired_is_reported_anew_with_its_count():
+def test_an_expired_event_is_created_again_with_its_count():
     """The server forgets Events after an hour."""
     events = Events()
 

@@ -39,7 +39,7 @@ def test_the_first_takes_it_and_the_second_waits():
     run_virtual(main())
 
 
-def test_a_clean_end_hands_over_within_a_try():
+def test_a_clean_end_releases_the_lease_within_one_retry():
     """The record is given back after the authority, and the next takes it without waiting for silence."""
 
     async def main():
@@ -99,7 +99,7 @@ def test_a_partitioned_holder_stops_before_another_starts():
     run_virtual(main())
 
 
-def test_a_holder_that_was_paused_has_no_authority_when_it_wakes():
+def test_a_holder_that_was_paused_has_no_authority_when_it_resumes():
     """Not for one question: the time is looked at when authority is asked for."""
 
     async def main():

@@ -73,7 +73,7 @@ def test_members_wait_for_a_leader_and_go_on_at_once_when_it_ends():
     run_virtual(main())
 
 
-def test_a_leader_that_was_killed_is_waited_for_as_long_as_it_asked():
+def test_a_killed_leader_is_replaced_after_its_lease_duration():
     """Its silence counts from the last thing that it said."""
 
     async def main():

@@ -86,7 +86,7 @@ def test_a_member_that_comes_gets_its_share_within_a_moment():
     run_virtual(main())
 
 
-def test_a_clean_end_hands_all_over_at_once():
+def test_a_clean_end_releases_all_shards_at_once():
     """Nobody waits for silence: the records are given back and the member is gone."""
 
     async def main():

@@ -53,7 +53,7 @@ def short(monkeypatch):
     monkeypatch.setattr(http_server, "SWEEP_TICKS", 1)
 
 
-async def asked(port, **options):
+async def get_response(port, **options):
     """The answer to a whole request on a new connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, **options)
     writer.write(b"GET / HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n")
@@ -85,7 +85,7 @@ def test_an_endless_header_is_refused_before_it_costs_anything():
                     sent += 16_384
                     await asyncio.sleep(0)
             assert sent < 32 * 1024 * 1024
-            assert b"200 OK" in await asked(port)
+            assert b"200 OK" in await get_response(port)
             writer.close()
             del reader
 
@@ -216,7 +216,7 @@ def test_idle_connections_beyond_the_bound_keep_no_one_out(tmp_path, is_encrypte
             options = {"ssl": context, "server_hostname": "127.0.0.1"}
         async with served(**files) as port:
             idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(100)]
-            assert b"200 OK" in await asked(port, **options)
+            assert b"200 OK" in await get_response(port, **options)
             closed = await asyncio.gather(
                 *(asyncio.wait_for(_is_closed(reader), 0.5) for reader, _ in idle), return_exceptions=True
             )
@@ -250,6 +250,6 @@ def test_a_machine_without_descriptors_is_waited_for(monkeypatch):
                     self._wait("Too many open files")
 
             monkeypatch.setattr(http_server.Acceptor, "_accept", failing)
-            assert b"200 OK" in await asked(port)
+            assert b"200 OK" in await get_response(port)
 
     uvloop.run(asyncio.wait_for(scenario(), 60))

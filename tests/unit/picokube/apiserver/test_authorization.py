@@ -29,7 +29,7 @@ class Yes:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "query", "asked"),
+    ("method", "path", "query", "expected"),
     [
         pytest.param("GET", f"{CORE}/pods/a", {}, {"verb": "get", "name": "a"}, id="get"),
         pytest.param("HEAD", f"{CORE}/pods/a", {}, {"verb": "get", "name": "a"}, id="head"),
@@ -55,10 +55,10 @@ class Yes:
         pytest.param("GET", "/api/v1/pods", {}, {"verb": "list", "namespace": ""}, id="everywhere"),
     ],
 )
-def test_a_request_asks_for_a_verb_on_a_resource(method, path, query, asked):
+def test_a_request_asks_for_a_verb_on_a_resource(method, path, query, expected):
     """One name in a field selector counts as that name."""
     found = access_request(Request(method=method, path=path, query=query), target_of(path))
-    assert found == ResourceRequest(**{"resource": "pods", "namespace": "n", **asked})
+    assert found == ResourceRequest(**{"resource": "pods", "namespace": "n", **expected})
 
 
 def test_a_namespace_is_within_itself():

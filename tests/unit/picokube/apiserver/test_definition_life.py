@@ -37,7 +37,7 @@ async def test_a_definition_is_served_and_established_when_its_write_is_answered
 
 
 @in_a_server
-async def test_a_kind_is_served_before_anybody_wrote_that_it_is(server):
+async def test_a_kind_is_served_before_its_status_says_established(server):
     await create(server.serving, CRDS, None, a_definition(), OPTIONS)
     assert server.kind() is not None
 
@@ -59,7 +59,7 @@ async def test_names_are_given_once_and_again_when_they_are_free(server):
 
 
 @in_a_server
-async def test_a_status_write_does_not_make_the_kind_anew(server):
+async def test_a_status_write_does_not_rebuild_the_kind(server):
     """What is derived from kinds, such as OpenAPI, is kept; watches go on."""
     await create(server.serving, CRDS, None, a_definition(), OPTIONS)
     kind, generation = server.kind(), server.serving.registry.generation
@@ -125,7 +125,7 @@ async def test_what_was_about_to_be_created_is_not_left_behind(server):
 
 
 @in_a_server
-async def test_the_finalizer_of_somebody_else_keeps_an_emptied_definition(server):
+async def test_a_foreign_finalizer_keeps_an_emptied_definition(server):
     definition = a_definition()
     definition["metadata"]["finalizers"] = ["example.com/hold"]
     await server.define(definition)

@@ -35,7 +35,7 @@ def path(tmp_path):
         ),
     ],
 )
-def test_a_log_is_read_as_asked(path, options, expected):
+def test_a_log_is_read_as_requested(path, options, expected):
     """Parts of a line are joined; the stream does not matter."""
     assert LogReader(path, LogOptions(container="main", **options)).read() == expected
 

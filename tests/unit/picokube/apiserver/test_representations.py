@@ -106,7 +106,7 @@ def test_metadata_alone_of_a_list_has_its_own_kind():
         many.one(KINDS["jobs.batch"], orjson.dumps(POD))
 
 
-def test_a_table_carries_what_was_asked_for():
+def test_a_table_carries_the_requested_objects():
     """And nothing else is taken for an answer."""
     carried = {
         include: orjson.loads(

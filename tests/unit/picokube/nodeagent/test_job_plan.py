@@ -165,7 +165,7 @@ def test_a_job_that_is_born_suspended_does_not_start():
     assert "startTime" not in found.status
 
 
-def test_a_resumed_job_starts_anew():
+def test_a_resumed_job_starts_over():
     status = {"conditions": [{"type": "Suspended", "status": "True"}], "startTime": STARTED}
     found = plan(a_job(status=status))
     assert found.create == 1

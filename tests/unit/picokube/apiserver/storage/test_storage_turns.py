@@ -8,7 +8,7 @@ from contract.storage.implementations import pod, run
 from picokube.apiserver.storage.sqlite_store import KeyLocks
 
 
-def test_turns_are_given_in_the_order_they_were_asked_for():
+def test_turns_are_given_in_request_order():
     async def scenario():
         turns, order = KeyLocks(), []
 
