@@ -1,4 +1,4 @@
-"""The engine: how soon dependents start, what a step costs, and how it stands beside others. One run, one machine.
+"""The engine: how soon dependents start, what a step costs, and how it compares with others. One run, one machine.
 
 Run by `make bench-engine`; writes docs/reference/engine-benchmark.md once every figure is there. Figures may be taken
 one after another where a machine is quiet only for minutes: `--figures NAMES --keep FILE` adds to what FILE holds.
@@ -286,8 +286,8 @@ def report(lines: list[Line]) -> str:
         "of a comparison in one run; the load is the machine's, our own included, in the minute in which a figure was "
         "taken.\n\n"
         "| | value | goal | met | |\n|---|--:|--:|---|---|\n" + rows + "\n\n"
-        "The end of a step is the moment in which a watcher is told that the step's container has terminated; the Job "
-        "is created in the moment in which the same watcher is told of it. Chains are of 25 steps, of which the first "
+        "A step ends when a watcher receives the event that the step's container has terminated; a Job is "
+        "created when the same watcher receives its event. Chains are of 25 steps, of which the first "
         "five are not counted. *One process* is API server, node agent and controllers in one event loop, *three "
         "processes* are `jangar apiserver`, `jangar node-agent` and `jangar controllers` over TLS; both sync every "
         "commit. The real server is kube-apiserver and etcd with kube-controller-manager's Job controller, as the "

@@ -107,7 +107,7 @@ def _shape(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bed:
-    """A cluster with our controllers at work, and somebody who asks them for runs."""
+    """A cluster with running controllers, and a client that creates runs."""
 
     client: Client
     counted: Counted | None = None

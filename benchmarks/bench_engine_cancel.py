@@ -42,7 +42,7 @@ async def terms_after_cancel(bed: Bed, steps: int = STEPS) -> list[float]:
 
 
 def _directory() -> Path:
-    """Writable for everybody: pods of a root agent run as another user."""
+    """World-writable: pods of a root agent run as another user."""
     made = Path(tempfile.mkdtemp(prefix="jangar-cancel-"))
     made.chmod(0o777)
     return made

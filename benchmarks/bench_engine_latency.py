@@ -31,7 +31,7 @@ class Moment(NamedTuple):
 
 @dataclass
 class Watcher:
-    """When each step's container was first told as terminated, and when each step's Job was told."""
+    """When each step's container was first reported as terminated, and when each step's Job was reported."""
 
     ended: dict[str, Moment] = field(default_factory=dict)
     created: dict[str, Moment] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Watcher:
         self.created.setdefault(obj["metadata"]["labels"][STEP], Moment.now())
 
     def waits(self, length: int) -> list[Moment]:
-        """Milliseconds between neighbours of a chain."""
+        """Milliseconds between neighbors in a chain."""
         return [
             Moment(
                 *(

@@ -53,7 +53,7 @@ class Node:
         raise NotImplementedError
 
     async def _end(self, pod: Mapping[str, Any]) -> None:
-        """The pod's only container is told as terminated, in one write."""
+        """Report the pod's only container as terminated, in one write."""
         meta = pod["metadata"]
         body = {"metadata": {"uid": meta["uid"]}, "status": _ended(pod)}
         await self._client.patch(
@@ -62,7 +62,7 @@ class Node:
 
 
 class PodsAtOnce(Node):
-    """Pods that somebody else makes."""
+    """Pods created by another client."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client, PODS)

@@ -1,4 +1,4 @@
-"""Large numbers: one run of 10,000 steps, and 10,000 finished runs that nobody touches."""
+"""Large numbers: one run of 10,000 steps, and 10,000 finished runs that do not change."""
 
 import asyncio
 import copy
@@ -62,7 +62,7 @@ async def big_run(steps: int, *, at_once: int) -> Big:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
-    """Controllers that look after finished runs only."""
+    """Controllers that have only finished runs."""
 
     resident: float
     """MiB."""

@@ -98,7 +98,7 @@ async def measured(frontend, server, pid: int) -> dict[str, float]:
     found["readers that missed a change"] = float(
         sum(item.last_number != last or item.gaps > 0 for item in readers)
     )
-    found["readers that were told to begin anew"] = float(sum(item.resets for item in readers))
+    found["readers that were reset"] = float(sum(item.resets for item in readers))
     found["changes heard"] = float(len(late))
     found["lateness p50 (ms)"] = late[len(late) // 2] * 1000
     found["lateness p95 (ms)"] = late[int(len(late) * 0.95)] * 1000

@@ -85,7 +85,7 @@ def while_waiting(sentence: str, *, reason: str | None, message: str | None) -> 
 
 
 def with_detail(message: str, child_message: str) -> str:
-    """The message of a stop, and what the stopped work said beside that it was stopped on request."""
+    """The message of a stop, with any detail that the stopped work added to "stopped on request"."""
     stopped, _, detail = child_message.partition("; ")
     return "; ".join(item for item in (message, detail if stopped == STOPPED_ON_REQUEST else "") if item)
 

@@ -111,7 +111,7 @@ def test_without_a_ready_node_nothing_can_start():
 
 
 def test_deletions_that_take_longer_than_a_cancel_are_stuck():
-    """With the finalizers that hold them, and how to let go."""
+    """With the finalizers that block the deletion, and how to remove them."""
     stuck = an_object("ToolRun", "t", deletionTimestamp=before(600), finalizers=["x/cleanup"])
     fresh = an_object("ToolRun", "u", deletionTimestamp=before(20), finalizers=["x/cleanup"])
     found = deletions(facts(toolruns=[stuck, fresh]))

@@ -105,7 +105,7 @@ def test_a_status_that_only_differs_in_its_time_is_not_written():
 
 @pytest.mark.rule("ST-6")
 def test_a_status_for_another_version_is_a_conflict():
-    """Whoever decided reads and decides again."""
+    """The reconciler reads the object and decides again."""
     with pytest.raises(Conflict):
         Bench(409).status(a_job(), {"phase": "Running"})
 
@@ -139,7 +139,7 @@ def test_a_patch_that_no_longer_fits_means_that_the_object_has_moved_on():
 @pytest.mark.rule("CAN-3")
 @pytest.mark.parametrize("answer", [404, 409])
 def test_deleting_what_is_gone_or_replaced_is_done(answer):
-    """By uid, so that an object made anew under the name is left alone."""
+    """By uid, so that an object recreated under the name is left alone."""
     bench = Bench(answer)
     bench.do("delete", "build", "ci", "u1")
     assert bench.transport.requests[0].body["preconditions"] == {"uid": "u1"}
@@ -166,7 +166,7 @@ def test_a_finalizer_is_put_and_taken_without_touching_others():
 
 @pytest.mark.parametrize(("resource", "stays"), [(JOBS, False), (PODS, True)], ids=["job", "pod"])
 def test_an_object_whose_last_finalizer_went_is_gone_from_the_cache(resource, stays):
-    """But a pod that is being deleted may still be ending: its end is told by the watch."""
+    """But a pod that is being deleted may still be ending: the watch reports its end."""
     dying = {"deletionTimestamp": "2026-02-07T12:00:00Z"}
     bench = Bench(a_job("8", finalizers=["x"], **dying), a_job("9", **dying), resource=resource)
     bench.do("patch", "build", "ci", "u1", [])

@@ -27,7 +27,7 @@ ENDED = {"phase": "Succeeded", "updatedAt": TIME, "finishedAt": TIME}
 
 
 class ScriptedHistory:
-    """A history that fails so often before it stores, and never stores what it was told to refuse."""
+    """A history that fails a given number of times before it stores, and never stores the uids it must refuse."""
 
     def __init__(self, *, failures=0, refused=(), known=None):
         self.failures, self.refused, self.already = failures, refused, known or {}
@@ -121,7 +121,7 @@ class World:
         return self.informers[kind].cache.record_write(an_object(kind, name, **facts))
 
     def keep_log(self, uid, job, text):
-        """As whoever keeps the log of one Job among several."""
+        """As the log keeper of one Job among several does."""
         files = self.keeper.logs.files
         files.keep_one("ci", uid, job=job, title=job, content=text.encode())
         self.keeper.tail_kept("ci", uid, is_part=True)
@@ -130,7 +130,7 @@ class World:
         """In real time: files are read in threads."""
         running = asyncio.ensure_future(self.keeper.run())
         async with asyncio.timeout(30):
-            while not holds():  # noqa: ASYNC110 - what is waited for tells nobody
+            while not holds():  # noqa: ASYNC110 - the condition sends no event
                 await asyncio.sleep(0.02)
         running.cancel()
         with suppress(asyncio.CancelledError):
@@ -260,7 +260,7 @@ def test_old_rows_are_deleted_in_parts_at_the_start_and_every_hour():
 
 @pytest.mark.rule("GC-6")
 def test_logs_of_jobs_that_another_process_kept_are_stored_with_the_rest(tmp_path):
-    """Work of several Jobs goes on in another process, whose directory is its own; an outage meanwhile is no loss."""
+    """Another process, with its own directory, continues the work of several Jobs; an outage loses nothing."""
 
     async def scenario():
         history = ScriptedHistory(failures=1)
@@ -283,7 +283,7 @@ def test_logs_of_jobs_that_another_process_kept_are_stored_with_the_rest(tmp_pat
 
 @pytest.mark.rule("GC-6")
 def test_a_log_that_the_database_refuses_holds_no_one_up(tmp_path):
-    """It is told, and the rows of others are stored."""
+    """It is reported, and the rows of others are stored."""
 
     async def scenario():
         history = ScriptedHistory(refused=("c",))

@@ -79,7 +79,7 @@ def test_unknown_fields_of_items_follow_their_item():
 
 @pytest.mark.rule("ST-1")
 def test_an_open_field_belongs_to_its_writer_as_a_whole():
-    """ST-1: nobody can tell what in it is known."""
+    """ST-1: which of its fields are known is undecidable."""
     old = {"runtimeRef": {"type": "job", "name": "x", "more": 1}, "outputs": {"a": "1", "b": "2"}}
     new = {"runtimeRef": {"type": "job", "name": "x"}, "outputs": {"a": "1"}}
     assert _kept(old, new) == new

@@ -21,7 +21,7 @@ def keep(tails, uid="c1", **one):
 
 @pytest.mark.rule("GC-6")
 def test_a_tail_is_kept_whole_and_for_its_owner_only(tmp_path):
-    """Bounded in lines and bytes, in a file that nobody else reads."""
+    """Bounded in lines and bytes, in a file that only its owner can read."""
     transport = AnsweringTransport(b"one\ntwo\n", b"three\n")
     tails = LogTails(Client(transport, manager="test"), tmp_path / "tails", lambda: NOON)
     assert not tails.files.has("ci", "c1")
@@ -117,7 +117,7 @@ SECRET = {"metadata": {"name": "token"}, "data": {"t": base64.b64encode(b"hunter
 
 @pytest.mark.rule("GC-6")
 def test_values_of_referenced_secrets_are_masked_in_a_tail(tmp_path):
-    """Nothing that the work was told in secret is kept; whoever stores history is told of the tail."""
+    """Secret values are redacted from the tail; the history keeper is notified of it."""
     reported = []
     transport = AnsweringTransport(b"login hunter22 ok\n", SECRET)
     tails = LogTails(

@@ -80,7 +80,7 @@ HASH = hash_of(a_child(PROVEN).view, StepKind.AGENT_RUN)
     ],
 )
 def test_only_the_child_that_a_run_makes_has_the_bindings_of_its_orchestration(child, bound):
-    """Anybody can write an owner reference and labels; the name that follows from them must fit, too."""
+    """Any user can write an owner reference and labels; the name that follows from them must match, too."""
     assert references().request(child).bound_secrets == bound
 
 

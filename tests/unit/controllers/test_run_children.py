@@ -44,7 +44,7 @@ def seen_child(cached):
 
 
 def test_a_child_without_a_status_is_pending():
-    """It was created and not looked at yet; so is one that the existing system stamped Ready."""
+    """It was created and not looked at yet; so is one that the legacy controllers marked Ready."""
     assert seen_child(an_object()).phase is Phase.PENDING
     assert seen_child(an_object(status={"phase": "Ready"})).phase is Phase.PENDING
 
@@ -171,7 +171,7 @@ def test_of_ended_runs_only_the_latest_are_remembered():
 
 
 def test_news_replace_what_was_known_and_never_change_it_in_place():
-    """Plans compare the children before with those now; a child that the cache lost is asked for anew."""
+    """Plans compare the children before with those now; a child that the cache lost is requested again."""
     memories = Memories(())
     memory = memories.of("r1")
     old, new = a_child_of("r1"), a_child_of("r1", status={"phase": "Running"}, version="2")
@@ -250,7 +250,7 @@ def test_only_what_the_run_recorded_is_its_child(state, child, is_taken):
 
 
 def test_steering_a_child_does_not_change_what_it_is_recognized_by():
-    """E11: somebody may cancel or suspend a child before the run has recorded its uid."""
+    """E11: a user may cancel or suspend a child before the run has recorded its uid."""
     steered = a_child_of("r1", spec=SPEC | {"cancel": True, "suspend": True}, labels=LABELS)
     assert hash_of(steered.view, StepKind.TOOL_RUN) == HASH
 
@@ -319,7 +319,7 @@ def test_a_finished_run_goes_when_its_time_is_over(retention, expected):
 
 @pytest.mark.rule("GC-6")
 def test_history_is_queried_only_for_a_run_that_is_due():
-    """Asking is waiting: whoever asks is woken when it is stored."""
+    """A query registers the run: it is enqueued when its history is stored."""
     queries = []
     kept = a_retention(ttl=60, history_enabled=True)
     assert isinstance(kept.verdict(finished(), is_stored=lambda: queries.append(1), now=at(1)), Kept)

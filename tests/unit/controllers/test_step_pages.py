@@ -51,7 +51,7 @@ def read(listed, **recorded):
     ],
 )
 def test_a_page_with_another_owner_is_not_read(foreign):
-    """E11: labels and owner of a ConfigMap can be written by anybody who may create one."""
+    """E11: any user who may create a ConfigMap can write its labels and owner."""
     assert [step["name"] for step in read([foreign, OURS])] == ["a"]
 
 
@@ -97,6 +97,6 @@ def test_a_taken_name_is_passed_over(foreign):
 
 
 def test_a_page_whose_names_are_all_taken_says_which():
-    """E11: it is told and tried again, never half written."""
+    """E11: the failure is reported and retried; nothing is half written."""
     with pytest.raises(MissingPage, match="cannot be written"):
         written(*([TAKEN, a_page("p2", [], owner="r2")] * MAX_NAMES))

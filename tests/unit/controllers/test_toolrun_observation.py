@@ -181,7 +181,7 @@ def test_a_child_of_a_run_must_read_its_owner():
     ("run", "expected"),
     [
         pytest.param(None, Owner.GONE, id="gone"),
-        pytest.param({"metadata": {"uid": "other"}}, Owner.GONE, id="made-anew"),
+        pytest.param({"metadata": {"uid": "other"}}, Owner.GONE, id="recreated"),
         pytest.param({"metadata": {"uid": "r1"}}, Owner.ACTIVE, id="new"),
         pytest.param({"metadata": {"uid": "r1"}, "status": {"phase": "Running"}}, Owner.ACTIVE, id="running"),
         pytest.param(

@@ -77,7 +77,7 @@ def test_a_request_to_stop_goes_before_all_else_once(spec):
 
 
 def test_a_status_written_by_a_pass_waits_and_a_changed_spec_does_not():
-    """The pass that wrote it went on from there."""
+    """The pass that wrote the status has already taken it into account."""
     assert only_status_changed(a_change(an_object(), an_object(2, status={"phase": "Running"})))
     assert not only_status_changed(a_change(an_object(), an_object(2, spec={"suspend": True})))
     assert not only_status_changed(a_change(None, an_object()))

@@ -147,7 +147,7 @@ def test_one_format_does_not_speak_for_the_other():
 
 
 def test_forged_numbers_are_left_out():
-    """500 results made by rng of values that are no count: only whole numbers in bounds are told."""
+    """500 results made by rng of values that are no count: only whole numbers in bounds are reported."""
     values = [-1, True, None, "9", 1.5, 10**13, 10**30, [], {}, float("inf"), 7, 0]
     for seed in range(TRIALS):
         rng = random.Random(seed)  # noqa: S311
@@ -177,7 +177,7 @@ def claude_result(call, *, is_error):
 
 
 def test_the_tool_calls_of_claude_code_are_counted():
-    """A1: a denied call is told before its result, and counts among those that failed."""
+    """A1: a denied call is reported before its result, and counts as failed."""
     reader = fed(
         "auto",
         CLAUDE_OPENS,

@@ -120,7 +120,7 @@ def test_no_grace_period_is_longer_than_a_stop_may_take(command, placement):
 
 @given(commands, placements)
 def test_only_pods_of_tools_without_credentials_share_their_process_namespace(command, placement):
-    """B16: never where the program must be PID 1, never beside a Secret, and not where operators forbid it."""
+    """B16: never where the program must be PID 1, never together with a Secret, and not where operators forbid it."""
     pod = job_manifest(command, placement)["spec"]["template"]["spec"]
     allowed = placement.share_processes and not command.is_first_process
     assert pod.get("shareProcessNamespace", False) == allowed

@@ -62,9 +62,9 @@ class HistoryPruner:
     """Deletes old rows, at the start and once an hour."""
 
     retention: timedelta | None
-    """How long rows are kept; None for ever."""
+    """How long rows are kept; None means forever."""
     log_retention: timedelta | None
-    """How long log tails are kept; None for ever."""
+    """How long log tails are kept; None means forever."""
     deleted: Counter[str]
     is_pruning: bool = False
     """Whether the last deletion left more to delete."""

@@ -44,7 +44,7 @@ _BACK_OFF: Final = re.compile(r'Back-off pulling image "[^"]*"')
 _POD_NAME: Final = re.compile(r'pods "[^"]*"')
 _LOST: Final = frozenset({"SupervisorLost", "RecordsLost"})
 _BY_PROGRAM: Final = frozenset({None, "", "Error", "Completed"})
-"""Reasons that say no more than the exit code; the message beside them is the program's own."""
+"""Reasons that say no more than the exit code; their message is the program's own."""
 _BY_SHELL: Final = {126: "the command is not executable", 127: "command not found"}
 _KILLED: Final = 137
 _SIGNALS: Final = {128 + signal.value: signal.name for signal in Signals}

@@ -65,7 +65,7 @@ def _covers(pattern: tuple[str, str, str], requested: tuple[str, str, str]) -> b
 
 
 SYSTEM_PRIORITY: Final = "system-"
-"""Classes of the cluster's own pods begin so: they evict the pods of everybody else."""
+"""Classes of the cluster's own pods begin so: they evict all other pods."""
 
 
 def pod_denials(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:

@@ -132,7 +132,7 @@ class Remove:
 Decision = Put | Remove | None
 Change = Callable[[Stored | None], Decision | Awaitable[Decision]]
 """From the current object to its change; None changes nothing. Raises to refuse. The key is locked while
-an awaitable decision is made; other keys go on.
+an awaitable decision is made; other keys are not blocked.
 """
 
 

@@ -56,7 +56,7 @@ def files(command):
 
 
 def test_the_runner_finds_the_task_and_the_filled_in_command():
-    """In the words of the runner's contract."""
+    """With the field names of the runner's contract."""
     provider = {
         "argsTemplate": ["exec", "{{ implementation.text }}", "--model={{ agent.config.model }}"],
         "envTemplate": {"GOAL": "{{ goal.objective }}"},
@@ -100,7 +100,7 @@ def test_a_repository_comes_as_variables_and_its_token_by_name():
 
 
 def test_the_status_records_repository_contract_prompt_and_spec():
-    """As clients of the existing system read it; of a spec only what does not change."""
+    """As clients of the legacy API read it; of a spec only what does not change."""
     reported = started(run={"parameters": GIVEN, "systemPrompt": "be kind"}, vcs=VCS).status_fields
     assert (reported["vcs"]["repository"], reported["vcs"]["mode"]) == ("acme/site", "read-write")
     assert reported["systemPromptHash"] == hashlib.sha256(b"be kind").hexdigest()
@@ -120,7 +120,7 @@ def signed_in(app=None, **fields):
 
 
 def test_an_app_signs_in_with_a_token_that_is_made_later():
-    """For the one repository; the runner is told which variables hold it, and nothing holds its value."""
+    """For the one repository; the runner gets the names of its variables, and no object holds its value."""
     command = signed_in(apiBaseUrl="https://ghe.example/api/v3/")
     token = command.app_token
     assert token.url == "https://ghe.example/api/v3/app/installations/42/access_tokens"

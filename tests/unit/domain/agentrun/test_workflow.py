@@ -115,7 +115,7 @@ def test_state_that_is_required_must_outlive_an_iteration(state, workload, words
 
 
 def test_the_file_that_a_condition_looks_at():
-    """The loop's own, else the usual one; none where nobody looks."""
+    """The loop's own, else the default; none if the loop has no condition."""
     plain, looped, own = a_run(
         {"name": "a"},
         {"name": "b", "loop": {"maxIterations": 2, "condition": {"expression": "true"}}},

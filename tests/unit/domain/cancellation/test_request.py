@@ -13,7 +13,7 @@ from jangar.domain.cancellation import BY_USER, Requester, requesters
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        pytest.param({}, set(), id="nobody"),
+        pytest.param({}, set(), id="no-requester"),
         pytest.param({"cancel": True}, {"cancel"}, id="cancel"),
         pytest.param({"cancel": False}, set(), id="cancel-false-asks-nothing"),
         pytest.param({"desiredState": "Cancelled"}, {"desiredState"}, id="desired-state"),

@@ -1,4 +1,4 @@
-"""Why work does not start and how it ended, in the words of the node (AGENT-3)."""
+"""Why work does not start and how it ended, with the node's own message (AGENT-3)."""
 
 from datetime import timedelta
 
@@ -87,7 +87,7 @@ def test_what_keeps_a_container_from_starting_is_reported(pod, create_error, exp
 
 @pytest.mark.rule("AGENT-3")
 def test_injected_containers_are_not_looked_at_and_messages_are_bounded():
-    """A sidecar that somebody else added waits for itself; a registry may answer with a page."""
+    """A sidecar that another tool added waits for itself; a registry may answer with an HTML page."""
     proxy = ContainerFacts(name="proxy", waiting_reason="ErrImagePull", waiting_message="x")
     assert (
         waiting_cause(TEMPLATE, PodFacts(name="p", uid="u", containers=(proxy,)), create_error=None) is None

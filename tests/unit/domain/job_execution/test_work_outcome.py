@@ -287,7 +287,7 @@ def test_the_message_says_what_happened(found, message):
         pytest.param(a_stop(10.9), a_pod(ended(at=10)), STOPPED, id="ended-in-that-second"),
         pytest.param(a_stop(10), a_pod(ended(at=10.4)), STOPPED, id="ended-in-that-second-by-a-fraction"),
         pytest.param(a_stop(9), a_pod(ended(at=10)), STOPPED, id="ended-later-though-with-exit-code-0"),
-        pytest.param(a_stop(), a_pod(ended(at=None)), STOPPED, id="ended-nobody-knows-when"),
+        pytest.param(a_stop(), a_pod(ended(at=None)), STOPPED, id="ended-time-unknown"),
         pytest.param(
             a_stop(20),
             a_pod(ended("main", 3)),
@@ -383,7 +383,7 @@ EVICTED = (Phase.FAILED, Reason.EVICTED, 0)
             SUCCEEDED,
             id="deleted-after-its-end",
         ),
-        pytest.param(a_pod(ended(), deleting=True), a_job(), POD_DELETED, id="deleted-nobody-knows-when"),
+        pytest.param(a_pod(ended(), deleting=True), a_job(), POD_DELETED, id="deleted-time-unknown"),
         pytest.param(
             a_pod(ended("main", 143), deleting=True, deletion_requested_at=after(9)),
             a_job(deleting=True),

@@ -152,7 +152,7 @@ def test_what_cannot_start_fails_at_once(work, reason):
 
 @pytest.mark.parametrize("work", [MISSING, REJECTED], ids=["missing", "rejected"])
 def test_an_intent_whose_tool_went_wrong_waits_says_why_and_looks_again(work):
-    """A create may be on the wire, so the child does not end; what it names is looked at again soon."""
+    """A create may be in flight, so the child does not end; it is requeued soon."""
     world = an_intent()
     world.work = work
     plan = world.run_pass()

@@ -94,7 +94,7 @@ def verdict(world):
 
 @pytest.mark.rule("DAG-4", "GC-1")
 def test_stages_run_one_after_another():
-    """Each Job is let go before the next is created; the last one's outputs are the child's."""
+    """Each Job is released before the next is created; the last one's outputs are the child's."""
     world = a_workflow("plan", "code")
     first = does(world, plan="two files")
     assert phases(world) == ["Succeeded", "Pending"]
@@ -427,7 +427,7 @@ def test_the_log_of_every_job_is_kept_before_its_pod_is_let_go():
 @pytest.mark.rule("GC-6", "RUN-3")
 @pytest.mark.parametrize("dies_at", range(4))
 def test_a_log_is_kept_once_whenever_the_controller_dies(dies_at):
-    """Before it is kept, after it, and before anything is let go."""
+    """Before it is kept, after it, and before any finalizer is removed."""
     world = a_workflow("plan", "code", logs=[])
     starts(world)
     ends(world)

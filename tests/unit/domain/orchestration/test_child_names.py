@@ -78,7 +78,7 @@ def test_the_hash_does_not_depend_on_the_runs_name():
 
 @pytest.mark.rule("DAG-9")
 def test_kinds_of_names_do_not_share_a_hash():
-    """DAG-9: a Job, a child and an owned object of the same parts are told apart."""
+    """DAG-9: a Job, a child and an owned object of the same parts have different names."""
     hashes = {
         child_name("r", "u", "", 1)[-16:],
         job_name("r", "u", 1)[-16:],
@@ -140,7 +140,7 @@ def test_a_label_value_stays_as_it_is(text):
     ],
 )
 def test_any_other_text_gets_a_hash(text, readable):
-    """RUN-5: a cut or changed value is told apart by its hash."""
+    """RUN-5: a truncated or changed value is distinguished by its hash."""
     assert re.fullmatch(re.escape(readable) + HASH, label_value(text))
     assert LABEL_VALUE.fullmatch(label_value(text))
 

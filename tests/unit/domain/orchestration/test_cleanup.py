@@ -85,7 +85,7 @@ def test_the_end_of_what_was_left_behind_is_noted_once(left, child, expected):
     ],
 )
 def test_what_was_left_behind_is_stopped_again_until_it_has_ended(left, children, lifecycle, expected):
-    """CAN-6: clean-up goes on after the terminal phase until nothing is left."""
+    """CAN-6: cleanup continues after the terminal phase until nothing is left."""
     record = RunRecord(lifecycle=lifecycle, left_behind=left, cancel=CANCEL, steps=(SEEN,))
     assert after(record, *children) == expected
 
@@ -118,7 +118,7 @@ def test_children_that_live_on_after_the_end_are_stopped_in_a_fixed_order():
 
 @pytest.mark.rule("CAN-2")
 def test_children_of_a_run_under_way_are_not_strays():
-    """CAN-2: its steps look after them."""
+    """CAN-2: the run's steps manage them."""
     assert after(RunRecord(lifecycle=RUNNING, cancel=CANCEL, steps=(STARTED,)), a_child("z")) == CleanupPlan()
 
 
@@ -199,7 +199,7 @@ def test_a_deleted_run_is_held_while_its_work_stops_and_then_goes(left, children
 
 @pytest.mark.rule("GC-9")
 def test_a_run_is_released_only_when_it_is_deleted_and_over():
-    """GC-9: a live run is stopped first; one that nobody deletes stays."""
+    """GC-9: a live run is stopped first; one that is not deleted stays."""
     assert after(RunRecord(lifecycle=OVER)) == CleanupPlan()
     assert after(RunRecord(lifecycle=RUNNING), deleted_at=NOON) == CleanupPlan()
 

@@ -59,7 +59,7 @@ def test_a_step_that_waits_for_many_names_five():
 
 
 def test_a_run_without_a_record_is_explained_from_its_definition():
-    """A run that nobody looked at yet has not started."""
+    """A run that was never reconciled has not started."""
     view = RunView(definition=a_definition(a_step("a")), record=RunRecord())
     assert explanation(view, "a") == (Reason.PENDING, "the run has not started")
 

@@ -97,7 +97,7 @@ def test_only_children_that_changed_are_looked_at():
     ],
 )
 def test_a_basis_is_not_used_once_anything_but_children_and_time_has_changed(change, counted):
-    """DAG-8: then everything is found out anew, and equally."""
+    """DAG-8: then everything is computed again, with equal results."""
     definition = a_counted_definition(a_step("x"), a_step("y", when="True"), policies={"maxParallel": 1})
     observation, before = first_plan(definition)
     after = next_observation(observation, before)
@@ -114,7 +114,7 @@ def test_a_basis_is_not_used_once_anything_but_children_and_time_has_changed(cha
 
 @pytest.mark.rule("DAG-8")
 def test_a_basis_is_not_used_for_another_record(counted):
-    """DAG-8: somebody else wrote the status in between."""
+    """DAG-8: another client wrote the status in between."""
     definition = a_counted_definition(a_step("x"), a_step("y", when="True"), policies={"maxParallel": 1})
     observation, before = first_plan(definition)
     after = next_observation(observation, before)

@@ -219,7 +219,7 @@ def test_branches_that_do_not_depend_on_a_failure_go_on():
 
 @pytest.mark.rule("DAG-6")
 def test_fail_fast_starts_nothing_after_the_first_unforgiven_failure():
-    """DAG-6: Skipped/FailFast; dependents of the failure say DependencyFailed; what runs goes on."""
+    """DAG-6: Skipped/FailFast; dependents of the failure say DependencyFailed; running steps continue."""
     run = Driver(
         a_definition(
             a_step("a"),

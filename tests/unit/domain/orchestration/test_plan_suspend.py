@@ -93,7 +93,7 @@ def test_fail_fast_acts_though_suspended():
 
 @pytest.mark.rule("DAG-15")
 def test_timeouts_go_on():
-    """DAG-15: what runs goes on, and so do timeouts."""
+    """DAG-15: running steps and timeouts continue."""
     limit = {"timeouts": {"totalSeconds": 20}}
     run = Driver(a_definition(a_step("a", timeoutSeconds=10), a_step("b", "a"), policies=limit))
     run.tick()

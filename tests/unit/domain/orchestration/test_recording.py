@@ -159,7 +159,7 @@ def test_a_pending_run_that_is_suspended_does_not_progress():
 @pytest.mark.parametrize(
     ("verdict", "decision", "expected"),
     [
-        pytest.param(RUNNING, NO_ONE, None, id="nobody-asks"),
+        pytest.param(RUNNING, NO_ONE, None, id="no-requester"),
         pytest.param(
             RUNNING, Ignored(reason=Reason.CANCEL_DISABLED), "True/CancelDisabled", id="switched-off"
         ),

@@ -113,7 +113,7 @@ OWN = {"own_service_accounts": frozenset({"agents-controllers"}), "own_namespace
     ],
 )
 def test_the_controllers_own_account_is_never_a_runs(run_request):
-    """E7: whoever names it, and whatever the list of allowed ones says."""
+    """E7: regardless of who names it and of the allowlist."""
     assert reason_of(run_request, **OWN) == "ServiceAccountNotAllowed"
     assert reason_of(run_request, service_accounts=("*",), **OWN) == "ServiceAccountNotAllowed"
     assert reason_of(run_request, **(OWN | {"own_namespace": ""})) == "ServiceAccountNotAllowed"
@@ -219,5 +219,5 @@ def test_what_is_no_pattern_is_refused(text):
 
 
 def test_an_operators_defaults_are_not_judged():
-    """E7: what nobody asked for is the operator's."""
+    """E7: a value that the run does not set comes from the operator."""
     assert reason_of(RunRequest(agent="a")) is None

@@ -85,7 +85,7 @@ def test_metadata_is_typed_and_the_rest_is_bytes():
 
 
 def test_a_decoded_object_is_the_callers():
-    """Changing it changes nobody else's."""
+    """Changing one copy changes no other."""
     found = cached()
     found.decode()["spec"]["size"] = 2
     assert found.decode()["spec"]["size"] == 1
@@ -106,7 +106,7 @@ def test_objects_without_a_namespace_have_the_empty_one():
 
 
 def test_ten_thousand_objects_of_two_kilobytes_fit_in_45_megabytes():
-    """The bytes dominate; what is beside them is small."""
+    """The bytes dominate; the overhead is small."""
     spec = {f"field-{number}": "x" * 40 for number in range(33)}
     made = Cache({"team": label_index("team")}, report=_raise)
     for number in range(2000):
@@ -148,7 +148,7 @@ def test_versions_are_compared_as_numbers(cache):
 
 
 def test_an_end_older_than_what_was_written_since_is_not_the_end(cache, reported):
-    """Deleted, made anew by us, and only then the watch tells of the deletion."""
+    """Deleted, recreated by us, and only then the watch reports the deletion."""
     cache.upsert(cached("a", 1, uid="first"))
     cache.record_write(an_object("a", 5, uid="second"))
     cache.remove_observed(cached("a", 3, uid="first"))

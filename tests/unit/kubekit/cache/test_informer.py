@@ -135,7 +135,7 @@ def test_a_bookmark_moves_the_place_to_go_on_from():
 
 @pytest.mark.parametrize("as_refusal", [True, False], ids=["refused", "within-the-stream"])
 def test_a_forgotten_version_is_answered_by_a_list_and_reported_deletes(as_refusal):
-    """What vanished while nobody listened is told as deleted; what stayed the same is not told."""
+    """Objects that vanished while disconnected are reported as deleted; unchanged ones are not reported."""
 
     async def scenario():
         api = ScriptedApi()
@@ -288,7 +288,7 @@ def test_a_quiet_watch_is_no_reason_to_worry():
 
 
 def test_watch_timeouts_are_spread():
-    """Two informers started together do not ask in step for ever."""
+    """Two informers started together do not stay in lockstep."""
 
     async def scenario():
         watch_counts = []

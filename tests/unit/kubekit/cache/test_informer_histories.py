@@ -39,7 +39,7 @@ STEPS = st.one_of(
 
 
 class Story:
-    """Every change must go on where the last one of the same object ended."""
+    """Every change must continue where the last one of the same object ended."""
 
     def __init__(self):
         self.known = {}

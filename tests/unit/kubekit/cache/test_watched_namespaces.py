@@ -33,7 +33,7 @@ def test_lists_and_the_star_are_read(text, names):
     ],
 )
 def test_the_bad_part_is_named(text, message):
-    """Whoever reads the message knows what to mend."""
+    """The message says what to fix."""
     with pytest.raises(BadNamespaces, match=message):
         Namespaces.parse(text)
 

@@ -221,7 +221,7 @@ def test_a_refused_stream_raises_the_refusal():
 
 
 def test_a_slow_reader_slows_the_sender():
-    """Memory does not fill with what nobody reads."""
+    """Unread data does not accumulate in memory."""
 
     async def scenario():
         sent = []

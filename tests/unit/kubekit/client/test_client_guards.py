@@ -71,7 +71,7 @@ GONE = Response(410, {}, b'{"kind":"Status","code":410,"reason":"Expired"}')
     ],
 )
 def test_a_write_that_could_hit_another_object_is_not_sent(write):
-    """The mistake is the caller's, and is told before anything happens."""
+    """The caller's mistake is reported before anything is sent."""
     transport = Recorder()
     with pytest.raises(ValueError, match="ConfigMap"):
         asyncio.run(write(Client(transport, manager="me")))
@@ -142,7 +142,7 @@ def test_a_list_that_expires_between_pages_is_read_again():
 
 
 def test_a_list_that_is_always_forgotten_is_given_up():
-    """Not for ever."""
+    """Not forever."""
     transport = Recorder(*[GONE] * 10)
     with pytest.raises(Expired):
         asyncio.run(Client(transport, manager="me").list(CONFIG_MAPS, "n"))

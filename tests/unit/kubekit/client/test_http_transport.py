@@ -17,7 +17,7 @@ WRITES = ["POST", "PUT", "PATCH", "DELETE"]
 
 
 class Peer:
-    """A server that reads requests and does with the n-th what it is told to do."""
+    """A server that reads requests and handles the n-th as the test specifies."""
 
     def __init__(self, *behaviors):
         self.behaviors = list(behaviors)
@@ -131,7 +131,7 @@ def closed_port():
 
 
 def test_a_refused_connection_did_nothing():
-    """Nobody listens: certain."""
+    """No server listens: the request certainly had no effect."""
 
     async def scenario():
         async with a_transport(f"http://127.0.0.1:{closed_port()}") as transport:
@@ -243,7 +243,7 @@ def test_a_write_on_a_kept_connection_that_breaks_is_not_sent_again(method, beha
 
 
 def test_a_read_on_a_kept_connection_that_breaks_is_repeated():
-    """Reading twice harms nobody."""
+    """Reading twice is harmless."""
 
     async def scenario():
         async with a_peer(answer, hang_up) as peer, a_transport(peer.url) as transport:
@@ -464,7 +464,7 @@ def shown_to(peer):
         pytest.param({"token": "abc"}, ["Bearer abc"], id="token"),
         pytest.param({"user_name": "me", "password": "pw"}, ["Basic bWU6cHc="], id="password"),
         pytest.param({"fresh_token": lambda: "made"}, ["Bearer made"], id="plugin"),
-        pytest.param({}, [], id="nobody"),
+        pytest.param({}, [], id="no-user"),
     ],
 )
 def test_what_a_user_shows(user, expected):

@@ -1,4 +1,4 @@
-"""What is told of requests."""
+"""What is reported about requests."""
 
 import asyncio
 from contextlib import asynccontextmanager

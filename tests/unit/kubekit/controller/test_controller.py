@@ -20,7 +20,7 @@ def now():
 
 
 class Story:
-    """A reconciler that does in turn what it is told, and a diary of when it was called and how it ended."""
+    """A reconciler with scripted results, and a diary of when it was called and how it ended."""
 
     def __init__(self, *answers, **options):
         self.answers = list(answers)
@@ -127,7 +127,7 @@ def test_a_pass_has_a_time_limit():
 
 
 def test_one_key_is_in_one_pass_at_a_time_and_others_do_not_wait():
-    """Eight workers, one slow key: its changes during the pass are one more pass, others run beside it."""
+    """Eight workers, one slow key: its changes during the pass are one more pass, others run concurrently."""
 
     async def slow(key):
         story.controller.enqueue(key)

@@ -1,4 +1,4 @@
-"""Large pure work runs beside the event loop, and ends."""
+"""Large pure work runs outside the event loop, and ends."""
 
 import asyncio
 import threading

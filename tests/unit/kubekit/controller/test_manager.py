@@ -1,4 +1,4 @@
-"""What starts after what, what stops before what, and what is told when a part fails."""
+"""In which order parts start and stop, and what is reported when one fails."""
 
 import asyncio
 

@@ -215,7 +215,7 @@ def test_an_object_that_talks_too_much_is_cut_short_and_others_are_not():
 
 
 def test_normal_events_of_all_objects_are_bounded_and_warnings_are_not():
-    """D4: a thousand short pods tell of some of them; what goes wrong is told of each."""
+    """D4: of a thousand short pods some get normal events; each failure gets its warning."""
     events = Events()
 
     def pod(number):
@@ -289,7 +289,7 @@ def test_recording_never_waits_and_a_full_queue_drops():
 
 
 def test_failures_of_the_server_are_tried_again():
-    """Transient ones only, with a bound; the count goes on meanwhile."""
+    """Transient ones only, with a bound; the count continues meanwhile."""
     events = Events(ServerFailure("down", status=503), ServerFailure("down", status=503))
 
     async def story(recorder):
@@ -332,7 +332,7 @@ def test_a_server_that_stays_away_costs_the_event():
 
 
 def test_an_event_whose_answer_was_lost_is_not_reported_twice():
-    """It keeps its name, finds itself, and goes on counting."""
+    """The event keeps its name, is found again, and its count continues."""
     events = Events(Ambiguous("reset"))
 
     async def story(recorder):

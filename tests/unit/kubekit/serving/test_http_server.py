@@ -18,7 +18,7 @@ LIMITS = ConnectionLimits(connections=16, header_bytes=64 * 1024)
 
 
 async def echo(scope, receive, send):
-    """Answers with the size of the body; `/stream` goes on until the client leaves."""
+    """Answers with the size of the body; `/stream` continues until the client disconnects."""
     size = 0
     while True:
         message = await receive()
@@ -71,7 +71,7 @@ async def refusal(reader):
 
 
 def test_an_endless_header_is_refused_before_it_costs_anything():
-    """E6: a header that never ends is answered after the bound, and the server goes on."""
+    """E6: a header that never ends is answered after the bound, and the server keeps running."""
 
     async def scenario():
         async with served() as port:
@@ -154,7 +154,7 @@ def test_endless_trailers_are_refused():
     ids=["nothing", "half a header", "half a body"],
 )
 def test_a_half_sent_request_is_closed(sent, answer):
-    """E6: whoever takes too long for a part of a request is disconnected; a half-sent one is told why."""
+    """E6: a client that is too slow with a part of a request is disconnected, with an answer if it is half sent."""
 
     async def scenario():
         async with served() as port:
@@ -236,7 +236,7 @@ async def _is_closed(reader):
 
 
 def test_a_machine_without_descriptors_is_waited_for(monkeypatch):
-    """E5: accepting fails for a moment, and goes on by itself."""
+    """E5: accepting fails for a moment, and resumes by itself."""
 
     async def scenario():
         async with served() as port:

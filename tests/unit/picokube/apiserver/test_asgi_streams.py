@@ -1,4 +1,4 @@
-"""Answers that go on: how they end when the client or the server does."""
+"""Streamed answers: how they end when the client or the server does."""
 
 import asyncio
 

@@ -12,7 +12,7 @@ ADMIN = User(name="admin", groups=("system:masters",))
 
 
 class Access:
-    """Allows nothing but what it is told to."""
+    """Allows only the given requests."""
 
     def __init__(self, *allowed, reason=""):
         self.allowed, self.reason = allowed, reason
@@ -142,7 +142,7 @@ def test_each_thing_one_pretends_to_be_must_be_allowed():
 
 
 def test_groups_need_a_user():
-    """Nobody is a group."""
+    """A user in no group."""
     with pytest.raises(ApiError, match="without impersonating a user") as refused:
         _as(Yes(), group="g")
     assert refused.value.message == "requested [{Group  g    }] without impersonating a user"

@@ -60,7 +60,7 @@ async def test_names_are_given_once_and_again_when_they_are_free(server):
 
 @in_a_server
 async def test_a_status_write_does_not_rebuild_the_kind(server):
-    """What is derived from kinds, such as OpenAPI, is kept; watches go on."""
+    """What is derived from kinds, such as OpenAPI, is kept; watches continue."""
     await create(server.serving, CRDS, None, a_definition(), OPTIONS)
     kind, generation = server.kind(), server.serving.registry.generation
     await server.life.settle()
@@ -140,7 +140,7 @@ def test_a_definition_that_no_one_could_establish_is_established_after_a_start(t
     """The process ended between the two writes."""
 
     async def history():
-        async with a_server(tmp_path / "objects.db", looks_after=False) as server:
+        async with a_server(tmp_path / "objects.db", with_controller=False) as server:
             await create(server.serving, CRDS, None, a_definition(), OPTIONS)
             await create(server.serving, CRDS, None, a_definition("a-later-one"), OPTIONS)
         async with a_server(tmp_path / "objects.db") as server:
@@ -157,7 +157,7 @@ def test_emptying_goes_on_after_a_start(tmp_path, deleted):
     """However far it came."""
 
     async def history():
-        async with a_server(tmp_path / "objects.db", looks_after=False) as server:
+        async with a_server(tmp_path / "objects.db", with_controller=False) as server:
             await server.define(a_definition())
             for n in range(10):
                 await server.make(a_part(f"part-{n}"))

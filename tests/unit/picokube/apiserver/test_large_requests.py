@@ -1,4 +1,4 @@
-"""E2: a large object is changed beside the event loop, and each change sees the one before it."""
+"""E2: a large object is changed outside the event loop, and each change sees the one before it."""
 
 import asyncio
 import threading

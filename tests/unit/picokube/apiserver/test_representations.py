@@ -64,7 +64,7 @@ def test_the_first_form_that_there_is_counts(accept, form):
     ],
 )
 def test_what_cannot_be_answered_is_refused_before_anything_is_done(accept, verb):
-    """A write must not happen whose answer nobody could read."""
+    """A write whose answer the client could not read must not happen."""
     with pytest.raises(errors.ApiError) as refused:
         check_acceptable(request(accept), KINDS["pods"], verb)
 

@@ -1,4 +1,4 @@
-"""Certificates and the kubeconfig: made once, kept private, made anew when they must be."""
+"""Certificates and the kubeconfig: created once, kept private, replaced when necessary."""
 
 import ssl
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Writes share what they leave alone with what is stored, and nobody notices."""
+"""Writes share unchanged parts with the stored object, and no reader notices."""
 
 import asyncio
 import copy

@@ -309,7 +309,7 @@ def test_files_of_another_user_are_its_own(tmp_path):
 
 
 def test_a_shared_scratch_directory_lets_others_through_and_comes_back(tmp_path):
-    """E13: it is found again by its link, made anew when it vanished, and not made where nobody could reach it."""
+    """E13: it is found again by its link, recreated if it vanished, and not created where no process could reach it."""
     found = shared_scratch(tmp_path)
     assert found is not None
     assert found.stat().st_mode & 0o777 == 0o711

@@ -71,7 +71,7 @@ def test_an_init_container_is_tried_again_if_the_policy_says_so():
 
 
 def test_a_sidecar_lets_the_others_start_and_is_stopped_after_them():
-    """It runs beside; when the work is done it is asked to end, and the pod is over when it has."""
+    """The sidecar runs next to the work; when the work is done it gets SIGTERM, and the pod ends after it."""
     pod = a_pod(inits=("side",), terminationGracePeriodSeconds=5)
     assert started(plan(pod)) == [("side", 0)]
     assert started(plan(pod, a_run("side"))) == [("main", 0)]

@@ -44,7 +44,7 @@ def test_what_was_recorded_is_known_again(tmp_path):
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("cut", range(1, 40, 7))
 def test_a_line_that_a_crash_cut_short_is_passed_over(tmp_path, cut):
-    """It was told to nobody; what came before is whole."""
+    """It was not acknowledged; earlier records are complete."""
     journal = Journal(tmp_path / "journal")
     journal.write(intended_entry(KEY, "boot", 1.0))
     journal.write(ended())

@@ -70,7 +70,7 @@ def test_a_transition_rule_runs_only_on_an_update():
 
 
 def test_an_optional_transition_rule_runs_always():
-    """It is told whether there is an old value."""
+    """The rule knows whether there is an old value."""
     schema = ruled({"rule": "oldSelf.hasValue() || self.n == 0", "optionalOldSelf": True})
     assert rule_errors(schema, {"n": 1}) != []
     assert rule_errors(schema, {"n": 0}) == []

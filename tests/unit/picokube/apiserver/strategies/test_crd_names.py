@@ -60,7 +60,7 @@ def test_what_is_settled_stays_as_it_is():
     ],
 )
 def test_one_taken_name_is_enough_to_wait(names_given, reason, message):
-    """The last one is told."""
+    """The last conflict is reported."""
     first = settled(a_definition(shortNames=["pp"]))
     free = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
     found = settled(a_definition(**{**free, **names_given}), first)

@@ -1,4 +1,4 @@
-"""Reviews: who somebody is, and what they may do."""
+"""Reviews: who a user is, and what they may do."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_one_is_reported_who_one_is():
 
 
 def test_a_review_of_oneself_is_about_anyone_asks():
-    """The ground of a yes is told."""
+    """An allowed review states its reason."""
     judge = Judge()
     reported = _review(
         "SelfSubjectAccessReview", {"nonResourceAttributes": {"verb": "get", "path": "/x"}}, judge
@@ -52,7 +52,7 @@ def test_a_review_of_oneself_is_about_anyone_asks():
 
 @pytest.mark.parametrize("kind", ["SubjectAccessReview", "LocalSubjectAccessReview"])
 def test_a_review_of_others_is_about_those_it_names(kind):
-    """A no needs no ground."""
+    """A denied review needs no reason."""
     judge = Judge()
     attributes = {"verb": "get", "resource": "pods", "namespace": "n", "version": "v1"}
     reported = _review(kind, {"user": "x", "groups": ["h"], "resourceAttributes": attributes}, judge)
@@ -63,7 +63,7 @@ def test_a_review_of_others_is_about_those_it_names(kind):
 @pytest.mark.parametrize(
     ("kind", "spec"),
     [
-        pytest.param("SubjectAccessReview", {"resourceAttributes": {}}, id="nobody"),
+        pytest.param("SubjectAccessReview", {"resourceAttributes": {}}, id="no-user"),
         pytest.param("SubjectAccessReview", {"user": "x"}, id="nothing"),
         pytest.param(
             "SelfSubjectAccessReview", {"resourceAttributes": {}, "nonResourceAttributes": {}}, id="both"
@@ -73,7 +73,7 @@ def test_a_review_of_others_is_about_those_it_names(kind):
     ],
 )
 def test_a_question_that_asks_nothing_is_refused(kind, spec):
-    """Whoever it is about."""
+    """For every kind of review."""
     with pytest.raises(errors.ApiError):
         _review(kind, spec, Judge())
 
@@ -97,7 +97,7 @@ def test_rules_are_reported_apart_by_what_they_are_about():
             {"authenticated": True, "user": {"username": "a"}, "audiences": ["s"]},
             id="known",
         ),
-        pytest.param(InvalidToken(), {"user": {}, "error": "invalid bearer token"}, id="nobody's"),
+        pytest.param(InvalidToken(), {"user": {}, "error": "invalid bearer token"}, id="unknown-token"),
         pytest.param(
             InvalidToken(why="it expired"),
             {"user": {}, "error": "[invalid bearer token, it expired]"},
