@@ -1,4 +1,4 @@
-"""From a request to cancel to the last TERM, with a hundred live steps on the laptop: told by the work itself."""
+"""From a request to cancel to the last TERM, with a hundred live steps on the laptop, as the work reports it."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""Two hundred readers of /v1/watch: whether any misses a change, how late they hear it, and what they cost in memory.
+"""Two hundred readers of /v1/watch: missed changes, lateness, and memory per reader.
 
 A control plane process in front of the embedded API server; runs are changed as fast as the API takes it.
 """
@@ -26,7 +26,7 @@ JANGAR = Path(sys.executable).with_name("jangar")
 
 
 class Reader:
-    """One stream: how many changes it heard of each run, and how late."""
+    """One stream: how many changes of each run arrived, and how late."""
 
     def __init__(self, host: str, port: int, token: str) -> None:
         self._host, self._port, self._token = host, port, token

@@ -1,4 +1,4 @@
-"""How answers look: spans, tables, forms, and what a refusal tells the user."""
+"""How answers look: spans, tables, forms, and what a refusal says."""
 
 from datetime import UTC, datetime, timedelta
 

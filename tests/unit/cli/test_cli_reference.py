@@ -27,7 +27,7 @@ def test_every_command_has_a_section_with_examples(command):
 
 
 def test_the_options_that_name_an_api_are_reported_once():
-    """A command that has them all says where to read; one with a --data-dir of its own tells its own."""
+    """A command with all common options links to them; one with its own --data-dir documents that."""
     text = page()
     assert text.count("| `--context NAME` | Kubeconfig context (default: the current context). |") == 1
     _, _, down = text.partition("\n## jangar down\n")

@@ -68,7 +68,7 @@ def test_kinds_that_are_missing_or_of_another_version_are_named():
 
 
 def test_another_version_of_the_control_plane_is_reported():
-    """Of a laptop, which tells its version."""
+    """Of a laptop, which reports its version."""
     assert messages(versions(facts(is_laptop=True, laptop_version="1"))) == [
         "the control plane has version 1, this command 2"
     ]

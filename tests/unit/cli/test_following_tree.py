@@ -107,7 +107,7 @@ def test_terminals_without_such_characters_get_others():
 
 
 def test_a_step_that_is_being_stopped_or_retried_says_so():
-    """The words of the rules, whole."""
+    """The complete sentence of the explanation."""
     retrying = RUNNING | {
         "phase": StepPhase.RETRYING,
         "reason": "NonZeroExit",

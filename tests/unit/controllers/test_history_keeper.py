@@ -1,4 +1,4 @@
-"""Storing what ended: when the database refuses, is away, or knows it already; and who is woken."""
+"""Storing what ended: when the database refuses, is away, or has it already; and which controllers are notified."""
 
 import asyncio
 from contextlib import suppress
@@ -87,7 +87,7 @@ def an_object(kind, name, *, version, phase="Succeeded", owner=None):
 
 
 class World:
-    """A keeper of runs and ToolRuns, their caches, and the keys that were woken."""
+    """A keeper of runs and ToolRuns, their caches, and the keys that were enqueued."""
 
     def __init__(self, history, *, may_act=lambda _: True, retention=None, logs=None):
         client = Client(AnsweringTransport(), manager="test")

@@ -192,7 +192,7 @@ def test_news_replace_what_was_known_and_never_change_it_in_place():
 
 
 def test_a_confirmed_absence_is_not_forgotten_when_the_cache_hears_of_it():
-    """What an uncached read has told stays."""
+    """The result of an uncached read stays."""
     memory = RunMemory(uid="r1")
     gone = ChildGone(name="build")
     memory.learn({"build": gone})

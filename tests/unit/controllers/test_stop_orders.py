@@ -1,4 +1,4 @@
-"""What a run tells a child together with the request to stop."""
+"""What a stop request to a child contains."""
 
 import pytest
 

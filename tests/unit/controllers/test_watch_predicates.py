@@ -55,7 +55,7 @@ def test_what_a_child_waits_for_is_looked_at_at_once(old, new):
 
 
 def test_a_job_event_depends_on_its_verdict_and_not_on_its_ttl():
-    """Its TTL and finalizers are written by the one who would be woken."""
+    """Its TTL and finalizers are written by the controller that the event would wake."""
     verdict = {"conditions": [{"type": "Complete", "status": "True"}]}
     assert not same_wait_state(job_wait_state)(a_change(an_object(), an_object(2, status=verdict)))
     assert not same_wait_state(job_wait_state)(a_change(an_object(), None))

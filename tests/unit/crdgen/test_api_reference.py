@@ -1,4 +1,4 @@
-"""What the API reference tells, and what it does not tell twice."""
+"""What the API reference contains, and what it does not repeat."""
 
 import re
 
@@ -75,7 +75,7 @@ def section(page: str, heading: str) -> str:
             r"| `spec.parts[].size` | integer |  | > 0 | Its `a*b` and a\*b. |", id="but-not-inside-code"
         ),
         pytest.param(
-            "| `spec.spare` | object, as `spec.parts[]` |  |  | One more. |", id="told-once-per-kind"
+            "| `spec.spare` | object, as `spec.parts[]` |  |  | One more. |", id="reported-once-per-kind"
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The files on disk: what is written, what is left alone, and what --check tells."""
+"""The files on disk: what is written, what is left alone, and what --check reports."""
 
 from pathlib import Path, PurePosixPath
 

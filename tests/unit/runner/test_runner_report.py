@@ -84,7 +84,7 @@ def test_a_result_that_does_not_fit_is_too_large_for_the_engine(size):
 
 
 def test_outputs_come_before_what_the_runner_has_to_say():
-    """Where room is short the runner tells less, and nothing at last."""
+    """With less space the runner reports less, and finally nothing."""
     artifacts = [
         CollectedArtifact(artifact=OutputArtifact(name=f"a{n}", path="p" * 40), size=1, sha256="0" * 64)
         for n in range(50)

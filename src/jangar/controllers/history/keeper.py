@@ -133,7 +133,7 @@ class HistoryKeeper:
         informer.subscribe(lambda change: self._update(kind, change))
 
     def is_pending(self, cached: Cached) -> bool:
-        """Whether the object, or one that it owns, is not stored; its controller is then woken once it is."""
+        """Whether the object, or one that it owns, is not stored; its controller is then notified once it is."""
         return self._objects.is_pending(cached)
 
     def resync(self) -> None:

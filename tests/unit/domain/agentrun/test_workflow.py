@@ -70,7 +70,7 @@ def test_a_condition_is_cel_over_the_iteration():
 
 
 def test_what_to_do_without_the_file_is_the_loops_own_choice():
-    """It stops where there is none and fails where it cannot be read, unless told otherwise."""
+    """It stops where there is none and fails where it cannot be read, unless configured otherwise."""
     expression = {"expression": "iteration.last.control.more"}
     usual = loop_of(condition=expression)
     assert (usual.stops_if_missing, usual.stops_if_invalid) == (True, False)

@@ -80,7 +80,7 @@ def a_pod(reason="", message="", **more):
 )
 @pytest.mark.rule("AGENT-3")
 def test_what_keeps_a_container_from_starting_is_reported(pod, create_error, expected):
-    """E12: image, Secret, ServiceAccount, no node: each with the words of who knows it."""
+    """E12: image, Secret, ServiceAccount, no node: each with the message of its source."""
     found = waiting_cause(TEMPLATE, pod, create_error=create_error)
     assert found == (expected and Cause(reason=Reason(expected[0]), message=expected[1]))
 

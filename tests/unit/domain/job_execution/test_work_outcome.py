@@ -104,7 +104,7 @@ STOPPED = (Phase.CANCELLED, Reason.CANCELLED, 0)
             OURS,
             a_pod(ended("main", 3, at=9), ended("helper", 4, at=8)),
             (Phase.FAILED, Reason.NON_ZERO_EXIT, 4),
-            id="the-first-failure-is-told",
+            id="the-first-failure-is-reported",
         ),
         pytest.param(
             OURS,

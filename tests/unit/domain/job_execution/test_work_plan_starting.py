@@ -295,7 +295,7 @@ def test_a_pod_that_no_node_takes_says_so_until_one_does():
 
 @pytest.mark.rule("AGENT-3")
 def test_a_job_that_cannot_create_its_pod_says_why():
-    """E12: only an event tells; it is read when the pod is overdue, and again every 30 s, not in every pass."""
+    """E12: only an event has the cause; it is read when the pod is overdue, and again every 30 s, not in every pass."""
     world = a_world(create_error='Error creating: pods "x-1" is forbidden: serviceaccount "ci" not found')
     world.run_pass()
     world.advance(4)

@@ -35,7 +35,7 @@ HASH = r"[a-z2-7]{16}"
     ],
 )
 def test_a_child_name_begins_with_what_people_read(run, step, attempt, readable):
-    """DAG-9: the name tells run, step and attempt as far as they fit, then a hash."""
+    """DAG-9: the name contains run, step and attempt as far as they fit, then a hash."""
     assert re.fullmatch(rf"{readable}-{HASH}", child_name(run, UID, step, attempt))
 
 

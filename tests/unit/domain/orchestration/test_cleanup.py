@@ -103,7 +103,7 @@ def test_without_a_cancel_what_is_left_is_to_stop_at_once(lifecycle, deadline):
 
 @pytest.mark.rule("CAN-2")
 def test_children_that_live_on_after_the_end_are_stopped_in_a_fixed_order():
-    """CAN-2: a create that was on the wire is found and stopped; ended and told ones are left alone."""
+    """CAN-2: a child whose create was in flight is found and stopped; ended and already stopped ones are left alone."""
     record = RunRecord(lifecycle=OVER, cancel=CANCEL, steps=(SEEN,), left_behind=(LEFT,))
     children = [
         a_child("z"),

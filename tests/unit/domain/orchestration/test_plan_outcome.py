@@ -13,7 +13,7 @@ from support.run_driver import Driver
 
 
 def ended(*steps, **ends):
-    """A run whose steps ended as told: succeeds, fails, ends_cancelled."""
+    """A run whose steps ended as given: succeeds, fails, ends_cancelled."""
     run = Driver(a_definition(*steps))
     run.tick()
     for name, end in ends.items():

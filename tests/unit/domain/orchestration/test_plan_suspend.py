@@ -109,7 +109,7 @@ def test_timeouts_go_on():
 
 @pytest.mark.rule("DAG-15")
 def test_suspend_and_its_end_are_passed_to_nested_runs_once():
-    """DAG-15: until the nested run shows to have heard."""
+    """DAG-15: until the nested run acknowledges it."""
     run = Driver(a_definition(NESTED), lineage=("nightly",))
     run.tick()
     run.child("inner").runs()

@@ -169,7 +169,7 @@ def test_after_an_own_delete_its_last_events_are_passed_over(cache, reported):
 
 
 def test_own_deletes_are_forgotten_when_the_watch_has_reported_them(cache):
-    """Also when a list tells it instead; what the list still shows is waited for."""
+    """Also if a list reports the deletion; what the list still shows is waited for."""
     for number, name in enumerate(("told", "listed", "not-listed", "elsewhere")):
         place = "other" if name == "elsewhere" else "default"
         cache.upsert(cached(name, number + 1, namespace=place))

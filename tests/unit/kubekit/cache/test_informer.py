@@ -97,7 +97,7 @@ def test_lists_are_read_in_pages_of_one_moment():
 
 @pytest.mark.parametrize("fault", [CutAfter(1), DeadAfter(1)], ids=["cut", "silently-dead"])
 def test_a_broken_watch_goes_on_where_it_was(fault):
-    """After a cut or a silence the next watch begins at the last version told, without a list."""
+    """After a cut or a silence the next watch begins at the last reported version, without a list."""
 
     async def scenario():
         api = ScriptedApi()
@@ -340,7 +340,7 @@ def test_a_late_subscriber_is_reported_what_is_there():
 
 
 def test_an_own_write_is_seen_at_once_and_reported_once():
-    """Readers see the answer before the watch tells it; the watch's word is then no news."""
+    """Readers see the answer before the watch reports it; the watch event is then no change."""
 
     async def scenario():
         api = ScriptedApi()
@@ -355,7 +355,7 @@ def test_an_own_write_is_seen_at_once_and_reported_once():
 
 
 def test_an_answer_that_comes_after_the_watch_reported_the_end_raises_no_ghost():
-    """Created, deleted by someone, both told; then the answer to the create arrives."""
+    """Created, deleted by another client, both reported; then the answer to the create arrives."""
 
     async def scenario():
         api = ScriptedApi()

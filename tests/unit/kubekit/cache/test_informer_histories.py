@@ -1,4 +1,4 @@
-"""Random histories of writes and failures: the cache ends as the server stands, and changes were told as one story."""
+"""Random histories of writes and failures: the cache ends equal to the server, and the changes are consistent."""
 
 import asyncio
 

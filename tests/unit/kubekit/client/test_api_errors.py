@@ -31,7 +31,7 @@ def a_status(code, reason="", **rest):
     ],
 )
 def test_a_refusal_becomes_the_error_of_its_reason(code, reason, expected):
-    """The reason tells more than the code: two refusals share 409."""
+    """The reason is more specific than the code: two refusals share 409."""
     error = errors.from_response(code, {}, a_status(code, reason))
     assert type(error) is expected
     assert (error.status, error.reason, str(error)) == (code, reason, "said")

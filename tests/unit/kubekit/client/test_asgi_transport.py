@@ -165,7 +165,7 @@ def test_lines_arrive_as_they_are_sent():
 
 
 def test_cancelling_a_follower_disconnects():
-    """The application hears of it and ends."""
+    """The application gets the disconnect and ends."""
 
     async def scenario():
         app = App(ticking)

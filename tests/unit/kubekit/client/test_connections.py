@@ -65,7 +65,7 @@ def test_relative_files_are_found_next_to_the_kubeconfig(written):
 
 
 def test_secrets_are_not_shown(written):
-    """A connection in a log tells no token."""
+    """A logged connection does not contain the token."""
     assert "s3cret" not in repr(from_kubeconfig(written(a_config(user={"token": "s3cret"}))))
 
 

@@ -1,4 +1,4 @@
-"""Events: told once with a count, bounded, and never at the cost of the one who records."""
+"""Events: deduplicated with a count, bounded, and never blocking the caller."""
 
 import asyncio
 from copy import deepcopy
@@ -346,7 +346,7 @@ def test_an_event_whose_answer_was_lost_is_not_reported_twice():
 
 
 def test_the_end_writes_what_is_left_within_a_bound():
-    """What was recorded a moment before the end is still told."""
+    """An event recorded just before the end is still written."""
     events = Events()
 
     async def story(recorder):

@@ -146,7 +146,7 @@ def test_authority_that_ran_out_for_a_moment_was_lost():
         records = Records()
         candidate = Candidate(records, "first", wire=Wire(records, there=lambda: 0.5))
         await asyncio.sleep(50)
-        # Two renewals fail; the third is read, written and heard of half a second after the last good one ran out.
+        # Two renewals fail; the third is read, written and answered half a second after the last good one ran out.
         answers = iter([refused, refused, lambda: 0.0, late])
 
         def back():

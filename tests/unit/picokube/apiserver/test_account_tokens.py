@@ -115,7 +115,7 @@ def test_a_token_ends_with_its_account(world):
 
 
 def test_a_bound_token_ends_with_its_pod(world):
-    """And tells its pod until then."""
+    """And names its pod until then."""
     token = world.token(pod={"name": "p", "uid": "u-2"}, node={"name": "gone"})
     found = world.tokens.known(token, (AUDIENCE,))
     assert found.user.extra["authentication.kubernetes.io/pod-name"] == ("p",)

@@ -32,7 +32,7 @@ class Endless:
 
 
 class Client:
-    """What it was sent; reads until told to stop, stays until told to leave."""
+    """A client that records messages; the test decides when it stops reading and when it disconnects."""
 
     def __init__(self):
         self.sent = []

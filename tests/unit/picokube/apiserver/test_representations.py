@@ -72,7 +72,7 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_done(accept, verb
 
 
 def test_a_pod_that_is_over_says_so_in_its_row():
-    """Kubectl tells such rows from others."""
+    """Kubectl handles such rows differently."""
     over = orjson.dumps(POD | {"status": {"phase": "Succeeded"}})
     running = orjson.dumps(POD | {"status": {"phase": "Running"}})
 

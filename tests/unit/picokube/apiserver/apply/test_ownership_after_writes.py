@@ -150,6 +150,6 @@ def test_the_oldest_of_many_updaters_are_thrown_together():
 
 
 def test_a_list_of_duplicates_is_owned_as_one_item():
-    """Items with the same key cannot be told apart."""
+    """Items with the same key are indistinguishable."""
     made = updated(None, thing({"tags": ["a", "a", "b"]}))
     assert owners(made)[OURS]["f:spec"]["f:tags"] == {".": {}, 'v:"a"': {}, 'v:"b"': {}}
