@@ -85,7 +85,7 @@ BEDS = {
     "P": "processes: `jangar apiserver`, `jangar controllers` and `jangar node-agent` on loopback, with real "
     "signals and sockets",
     "R": "real: kube-apiserver, etcd and kube-controller-manager of Kubernetes; pods are processes of this machine",
-    "G": "generated: the product's own rules and programs on input made by rng",
+    "G": "generated: the product's own rules and programs on random input",
 }
 
 

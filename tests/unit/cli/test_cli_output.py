@@ -73,7 +73,7 @@ ROWS = [
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 132, 200])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_line_of_a_table_never_exceeds_the_terminal(width, wrapped):
-    """A terminal would break it in the middle of a word. Wide characters take two columns."""
+    """A terminal would wrap it inside a word. Wide characters take two columns."""
     lines = table(HEADS, ROWS, width=width, wrapped=wrapped, optional=("Orchestration", "Age"))
     assert max(map(cell_width, lines)) <= width
 

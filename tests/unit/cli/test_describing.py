@@ -65,7 +65,7 @@ def test_scripts_get_whole_values():
 
 
 def test_inputs_of_a_run_are_bounded_together(monkeypatch):
-    """B6: a run whose steps multiply a long parameter cannot exhaust the memory of who looks at it."""
+    """B6: a run whose steps multiply a long parameter cannot exhaust the memory of its viewer."""
     monkeypatch.setattr(step_inputs, "MAX_SHOWN_BYTES", 1000)
     inputs = {item.step: item.inputs for item in step_data(a_run())}
     assert inputs["build"] == {"branch": "main"}

@@ -179,7 +179,7 @@ def test_work_whose_pod_cannot_start_is_reported_at_once():
 
 
 def test_forbidden_reads_are_reported_and_are_no_problem():
-    """The rest is looked at all the same."""
+    """The other checks still run."""
     read = facts(
         definitions=None, unread={"CRDs": "forbidden"}, is_laptop=True, laptop_version="2", nodes=None
     )

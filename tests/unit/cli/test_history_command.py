@@ -62,7 +62,7 @@ def test_runs_are_listed_the_newest_last(run_history):
 
 
 def test_a_list_is_filtered(run_history):
-    """By phase and kind, in any case of letters; a word that is none is wrong usage."""
+    """By phase and kind, case-insensitively; an unknown value is a usage error."""
     assert run_history("--phase", "failed", "-o", "name").output == (
         "orchestrationrun.orchestration.proompteng.ai/nightly-2\n"
     )

@@ -36,7 +36,7 @@ def test_a_run_among_the_manifests_is_the_run():
 
 
 def test_a_lone_orchestration_gets_a_run():
-    """With a name of its own and the parameters given."""
+    """With a new name and the given parameters."""
     made = start(TOOL, orchestration("o"), parameters={"x": "1"}).run
     assert made["metadata"] == {"generateName": "o-"}
     assert made["spec"] == {"orchestrationRef": {"name": "o"}, "parameters": {"x": "1"}}
@@ -135,7 +135,7 @@ def nested(name, *inner):
 
 
 def test_of_several_orchestrations_the_outermost_is_run():
-    """B11: those that another one of the file runs as a step are not meant."""
+    """B11: Orchestrations that another one in the file runs as a step are no candidates."""
     found = start(orchestration("inner"), nested("outer", "middle"), nested("middle", "inner"))
     assert found.run["spec"]["orchestrationRef"] == {"name": "outer"}
     assert len(found.others) == 3
@@ -145,7 +145,7 @@ def test_of_several_orchestrations_the_outermost_is_run():
 
 
 def test_two_outermost_orchestrations_are_named():
-    """B11: only those that can be meant."""
+    """B11: the candidates only."""
     with pytest.raises(Failure, match="that can run: one, two; choose one with --orchestration NAME"):
         start(nested("one", "inner"), orchestration("inner"), nested("two", "inner"))
 

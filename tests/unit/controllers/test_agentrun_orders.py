@@ -95,7 +95,7 @@ def test_a_named_repository_or_memory_that_is_not_there_is_waited_for():
 
 @pytest.mark.parametrize("runtime", ["temporal", "custom"])
 def test_other_runtimes_are_refused_by_name(runtime):
-    """With a word on what there is."""
+    """The message also names the supported one."""
     found = order(spec={"runtime": {"type": runtime}}).work
     assert isinstance(found, WorkRejected)
     assert runtime in found.message

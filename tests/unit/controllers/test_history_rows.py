@@ -102,7 +102,7 @@ def test_what_has_not_ended_is_not_stored(phase):
 
 @pytest.mark.rule("GC-6")
 def test_an_end_waits_until_it_is_stored_and_once_only():
-    """Another write of the object that says nothing new is no news."""
+    """Another write of the object that does not change its row is not stored again."""
     objects, cached = followed(), an_object()
     objects.update("ToolRun", changed(None, cached), 1.0)
     (entry,) = objects.ready(1.0)

@@ -147,7 +147,7 @@ def test_one_format_does_not_speak_for_the_other():
 
 
 def test_forged_numbers_are_left_out():
-    """500 results made by rng of values that are no count: only whole numbers in bounds are reported."""
+    """500 random results with values that are no count: only whole numbers in bounds are reported."""
     values = [-1, True, None, "9", 1.5, 10**13, 10**30, [], {}, float("inf"), 7, 0]
     for seed in range(TRIALS):
         rng = random.Random(seed)  # noqa: S311

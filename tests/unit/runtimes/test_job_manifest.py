@@ -100,7 +100,7 @@ def test_every_manifest_is_json_and_states_the_request(command, placement):
 
 @given(commands, placements)
 def test_operators_alone_loosen_the_pods_of_work(command, placement):
-    """What they say stands in place of the restricted context; containers stay without privileges."""
+    """Their settings replace the restricted context; containers stay unprivileged."""
     pod = job_manifest(command, replace(placement, security_context={"runAsUser": 1000}))["spec"]["template"][
         "spec"
     ]

@@ -79,7 +79,7 @@ def test_what_to_do_without_the_file_is_the_loops_own_choice():
 
 
 def test_a_condition_that_is_none_is_refused_with_its_place():
-    """What is wrong with it stands in the message."""
+    """The message says what is wrong."""
     for expression in ("iteration.", "'text'", "steps.a.phase == 'x'"):
         (problem,) = defined(
             {"name": "a", "loop": {"maxIterations": 2, "condition": {"expression": expression}}}

@@ -97,7 +97,7 @@ def test_a_child_that_no_one_touches_costs_nothing():
     ],
 )
 def test_a_child_of_no_one_goes_when_its_time_is_over(keep, looks, shown):
-    """Its Job's name stays taken for as long as a late create could arrive."""
+    """Its Job's name stays reserved for as long as a late create could arrive."""
     world = settled(limits=replace(a_world().limits, retention=keep))
     assert world.status["retention"].get("runRetentionSeconds") == shown
     _, plan = world.planned()
@@ -244,7 +244,7 @@ def test_a_child_of_its_own_goes_after_its_history():
 
 @pytest.mark.rule("GC-6", "GC-9")
 def test_a_deletion_waits_for_the_history_within_its_bound():
-    """And no longer: then it goes all the same."""
+    """After the bound the finalizer is removed anyway."""
     world = settled()
     deleted(world)
     observation = replace(world.observation(), live=True, history_pending=True)

@@ -213,7 +213,7 @@ def test_the_outcome_carries_what_the_containers_left():
 
 @pytest.mark.rule("DAG-11")
 def test_only_the_templates_first_container_returns_a_result():
-    """DAG-11: what another container left is not taken for it."""
+    """DAG-11: the result of another container does not count."""
     pod = a_pod(ended("helper", 4, message="not the result"), phase="Failed")
     assert read(pod, template=OURS).result is None
 

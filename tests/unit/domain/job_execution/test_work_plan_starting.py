@@ -45,7 +45,7 @@ def running(**facts):
 
 @pytest.mark.rule("GC-2", "ST-4")
 def test_the_intent_is_recorded_then_the_job_created_then_seen_to_run():
-    """Name and attempt stand in the status before the create; startedAt comes with the first sight of Running."""
+    """Name and attempt are in the status before the create; startedAt is set on the first observation of Running."""
     world = a_world()
     _, plan = world.planned()
     assert plan.status.job is not None
@@ -262,7 +262,7 @@ def waits(world, uid, reason, message=""):
 
 @pytest.mark.rule("AGENT-3")
 def test_what_a_pod_waits_for_is_reported_once():
-    """E12: reason and message stand in the status while it waits; a kubelet's alternating texts cause no write."""
+    """E12: reason and message are in the status while it waits; a kubelet's alternating texts cause no write."""
     world, uid = waiting_pod()
     waits(world, uid, "ErrImagePull", "no such image")
     assert (world.status["phase"], world.status["reason"]) == ("Pending", "ImagePullBackOff")
@@ -347,7 +347,7 @@ def test_a_timeout_keeps_what_the_work_waited_for():
 
 @pytest.mark.rule("DAG-10")
 def test_a_timeout_keeps_the_reference_that_was_missing():
-    """B8: what was waited for stands in the message of the timeout."""
+    """B8: the message of the timeout says what was waited for."""
     world = a_world(timeout=timedelta(seconds=30), work=MISSING)
     world.run_pass()
     world.advance(30)

@@ -66,7 +66,7 @@ def test_a_cancel_is_announced_in_the_write_before_the_job_is_suspended():
 @pytest.mark.parametrize("code", [0, 143])
 @pytest.mark.rule("CAN-5", "CAN-7")
 def test_what_ends_after_its_stop_is_cancelled_whatever_its_exit_code(code):
-    """A program that traps TERM and ends well was stopped all the same; the code is kept."""
+    """A program that traps TERM and exits with 0 was still stopped; the code is kept."""
     world = running()
     cancelled(world)
     world.run_pass()

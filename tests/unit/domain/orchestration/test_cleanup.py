@@ -241,7 +241,7 @@ def test_the_list_names_objects_as_kubectl_does(kind, shown):
 
 @pytest.mark.rule("GC-6", "GC-9")
 def test_a_deleted_run_waits_for_its_history_within_the_bound():
-    """And goes all the same when that is over."""
+    """After the bound the finalizer is removed anyway."""
     record = RunRecord(lifecycle=OVER)
     observation = an_observation(DEFINITION, run=a_run(deleted_at=NOON), history_pending=True)
     bound = NOON + observation.limits.cancel_timeout

@@ -49,7 +49,7 @@ def next_observation(observation, before, *children):
 
 @pytest.mark.rule("DAG-14")
 def test_with_the_previous_plan_a_condition_that_waits_for_capacity_is_not_evaluated_again(counted):
-    """DAG-14: what is known is not found out again; without the plan before it is."""
+    """DAG-14: known results are not computed again; without the previous plan they are."""
     definition = a_counted_definition(
         a_step("a"), *(a_step(f"b{index}", when="True") for index in range(5)), policies={"maxParallel": 1}
     )

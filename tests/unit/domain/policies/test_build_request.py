@@ -87,7 +87,7 @@ def test_every_secret_is_found_with_who_names_it():
 
 
 def test_what_is_not_used_is_not_requested():
-    """A prompt of its own, no repository, another sign-in."""
+    """Its own prompt, no repository, another sign-in."""
     run_request = agent_run_request(
         a_run(systemPrompt="hi", vcsPolicy={"mode": "none"}), NamedObjects(find=find)
     )

@@ -130,7 +130,7 @@ def _bytes_of(root):
 
 
 def test_the_newer_wins_whatever_road_it_came(cache, reported):
-    """An older event never overwrites an own write; the same version is no news."""
+    """An older event never overwrites an own write; the same version is no change."""
     cache.upsert(cached("a", 1))
     cache.record_write(an_object("a", 5))
     for late in (2, 3, 5):

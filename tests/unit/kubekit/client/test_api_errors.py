@@ -54,7 +54,7 @@ def test_an_answer_that_is_no_status_is_judged_by_its_code(code, expected):
 
 
 def test_a_patch_for_another_uid_is_a_conflict():
-    """Servers say that the uid cannot be changed; what it means is that this is not the object meant."""
+    """Servers say that the uid cannot be changed; it means that another object has the name now."""
     body = a_status(422, "Invalid", details={"causes": [{"field": "metadata.uid"}]})
     assert type(errors.from_response(422, {}, body)) is errors.Conflict
 

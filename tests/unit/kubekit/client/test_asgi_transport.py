@@ -201,7 +201,7 @@ def test_an_application_that_does_not_hear_is_ended():
 
 @pytest.mark.parametrize("serve", [broken, silent], ids=["broken", "silent"])
 def test_a_stream_that_breaks_or_falls_silent_is_reported(serve):
-    """Not taken for its end."""
+    """It does not count as the end of the stream."""
 
     async def scenario():
         with pytest.raises(Ambiguous):

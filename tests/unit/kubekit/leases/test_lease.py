@@ -161,7 +161,7 @@ def test_authority_that_ran_out_for_a_moment_was_lost():
 
 
 def test_wall_clocks_decide_nothing():
-    """A holder whose clock is an hour behind keeps its Lease; one an hour ahead loses it all the same."""
+    """A holder whose clock is an hour behind keeps its Lease; one an hour ahead still loses it."""
 
     async def main():
         records = Records()

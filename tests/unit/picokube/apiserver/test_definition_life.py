@@ -24,7 +24,7 @@ ACCEPTED = {"NamesAccepted": ("True", "NoConflicts"), "Established": ("True", "I
 
 @in_a_server
 async def test_a_definition_is_served_and_established_when_its_write_is_answered(server):
-    """The answer shows what was created; what follows is a write of its own."""
+    """The answer shows what was created; what follows is a separate write."""
     made = await server.define(a_definition())
     assert "conditions" not in made["status"] or made["status"]["conditions"] is None
     assert server.kind() is not None

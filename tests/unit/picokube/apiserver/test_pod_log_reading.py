@@ -41,7 +41,7 @@ def test_a_log_is_read_as_requested(path, options, expected):
 
 
 def test_a_log_that_grows_is_read_on(path):
-    """A line that is not finished waits for its end."""
+    """An incomplete line is held back until its end."""
     reader = LogReader(path, LogOptions(container="main"))
     reader.read()
     with path.open("ab") as file:

@@ -107,7 +107,7 @@ def test_metadata_alone_of_a_list_has_its_own_kind():
 
 
 def test_a_table_carries_the_requested_objects():
-    """And nothing else is taken for an answer."""
+    """Other values are refused."""
     carried = {
         include: orjson.loads(
             chosen(request(TABLE, includeObject=include)).one(KINDS["pods"], orjson.dumps(POD))

@@ -84,7 +84,7 @@ def test_metadata_may_only_restrict_names():
 
 
 def test_a_junction_at_the_root_speaks_only_of_described_fields():
-    """Upstream looks at the root alone, and so does this."""
+    """Like upstream, only the root is checked."""
     junction = [{"properties": {"a": {"minLength": 1}}}]
     (problem,) = structural_problems({"type": "object", "allOf": junction})
     assert problem.message == (

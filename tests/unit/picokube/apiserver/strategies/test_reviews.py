@@ -33,7 +33,7 @@ def _review(kind, spec, judge=None, lookup=None):
 
 
 def test_one_is_reported_who_one_is():
-    """With everything that is known of the user."""
+    """With all attributes of the user."""
     reported = _review("SelfSubjectReview", {})
     info = {"username": "me", "uid": "7", "groups": ["g"], "extra": {"k": ["v"]}}
     assert reported["status"] == {"userInfo": info}
