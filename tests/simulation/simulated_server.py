@@ -146,7 +146,7 @@ async def _serving(
     failures: list[Exception] = []
     history = History()
     loop = asyncio.get_running_loop()
-    made.serving.listeners.append(
+    made.context.listeners.append(
         lambda event: history.add(Version(event.resource.plural, event.object, event.gone, loop.time()))
     )
     server = SimulatedServer(store, Application(made.dispatcher, failures.append), history, failures)
