@@ -1,1 +1,1 @@
-"""Measured figures, each beside its goal. `make bench` runs them all."""
+"""Measured figures with their goals. `make bench` runs them all."""

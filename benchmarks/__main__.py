@@ -1,4 +1,4 @@
-"""Run every benchmark, print each figure beside its goal, and fail when one is missed."""
+"""Run every benchmark, print each figure with its goal, and fail when a goal is missed."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The embedded API server beside a real kube-apiserver with etcd: one run, one client, both durable, both over TLS.
+"""The embedded API server compared with kube-apiserver and etcd: one run, one client, both durable, both over TLS.
 
 Run by `make bench-apiserver`; writes docs/reference/apiserver-benchmark.md. Without the real parts only the embedded
 server is measured, and nothing is written.
@@ -257,7 +257,7 @@ class Bench:
         async with asyncio.timeout(120):
             await asyncio.gather(*(watch.done for watch in watches))
         self._tell("watch", WATCHES * EVENTS / self._end("watch", WATCHES * EVENTS))
-        assert {watch.count for watch in watches} == {EVENTS}, "every watch is told every event once"
+        assert {watch.count for watch in watches} == {EVENTS}, "every watch gets every event once"
         for watch in watches:
             watch.close()
 
@@ -304,7 +304,7 @@ def name(number: int) -> str:
 
 
 def spread(number: int, objects: int) -> int:
-    """Neighbours in time are not neighbours in the list, and no object is asked for twice at once."""
+    """Neighbors in time are not neighbors in the list, and no object is asked for twice at once."""
     return number * 7919 % objects
 
 
@@ -328,7 +328,7 @@ def tool_run(number: int) -> bytes:
     return json.dumps(body).encode()
 
 
-# -- what is told --------------------------------------------------------------------------------------------------
+# -- the report ----------------------------------------------------------------------------------------------------
 
 
 def table(embedded: Measured, real: Measured, figures: list[str]) -> Iterator[str]:
@@ -360,7 +360,7 @@ def _processor(key: str, embedded: Measured, real: Measured) -> str:
 def report(rows: list[str]) -> str:
     return (
         "<!-- Written by `make bench-apiserver`; do not edit. -->\n"
-        "# The embedded API server beside a real one\n\n"
+        "# The embedded API server compared with a real one\n\n"
         f"Measured in one run on {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}), "
         "client and server on the same machine.\n\n" + "\n".join(rows) + "\n\n"
         "The ratio is embedded divided by real. The real server is kube-apiserver with etcd, both as the tests start "
@@ -368,7 +368,7 @@ def report(rows: list[str]) -> str:
         "`--max-mutating-requests-inflight` are raised to 3000 and 1000; priority and fairness is off. The embedded "
         "server syncs every commit, too. Both are asked over TLS by the same client, one process with "
         f"{CALLERS} connections; objects are ToolRuns of two kilobytes. A status patch changes three fields; an apply "
-        f"changes two and forces; a get reads one object of 10,000. For deliveries, {WATCHES:,} open watches are told "
+        f"changes two and forces; a get reads one object of 10,000. For deliveries, {WATCHES:,} open watches receive "
         f"{EVENTS} changes each. Memory is the resident set: one process here, two there. Processor time is what all "
         "processes of a server used for one request, list or delivery; other work on the machine hardly moves it.\n"
     )

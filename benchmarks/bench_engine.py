@@ -1,4 +1,4 @@
-"""The engine: how soon dependents start, what a step costs, and how it stands beside others. One run, one machine.
+"""The engine: how soon dependents start, what a step costs, and how it compares with others. One run, one machine.
 
 Run by `make bench-engine`; writes docs/reference/engine-benchmark.md once every figure is there. Figures may be taken
 one after another where a machine is quiet only for minutes: `--figures NAMES --keep FILE` adds to what FILE holds.
@@ -157,7 +157,7 @@ async def _all_ended(bed: Bed) -> None:
                 return
 
 
-async def beside_others(steps: int, length: int) -> Lines:
+async def compare_with_others(steps: int, length: int) -> Lines:
     own = []
     plain = spawned(steps, length)
     for name, bed in (("one process", laptop), ("three processes", laptop_of_three)):
@@ -230,7 +230,7 @@ def figures(given: argparse.Namespace) -> dict[str, Callable[[], Lines]]:
         "latency-real": latency_real,
         "writes": writes,
         "rate-real": lambda: rate_real(given.runs),
-        "others": lambda: beside_others(given.wide, given.chain),
+        "others": lambda: compare_with_others(given.wide, given.chain),
         "big": lambda: big(given.many),
         "idle": lambda: idle(given.many),
     }
@@ -246,20 +246,20 @@ def main() -> int:
     options.add_argument("--runs", type=int, default=200)
     given = options.parse_args()
     known = figures(given)
-    asked = given.figures.split(",") if given.figures else list(known)
+    selected = given.figures.split(",") if given.figures else list(known)
     if missing := missing_parts():
         print(f"no real API server: {', '.join(missing)} missing (scripts/envtest/build)")
-        asked = [name for name in asked if not name.endswith("real")]
+        selected = [name for name in selected if not name.endswith("real")]
     is_full_size = (given.wide, given.chain, given.many) == (WIDE, CHAIN, MANY)
     kept = _kept(given.keep)
-    for name in asked:
+    for name in selected:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             kept[name] = runner.run(_reported(known[name]()))
         if given.keep and is_full_size:
             given.keep.write_text(json.dumps(kept))
     if is_full_size and kept.keys() >= known.keys():
         REPORT.write_text(report([line for name in known for line in kept[name]]))
-    return 1 if any(line.met is False for name in asked for line in kept[name]) else 0
+    return 1 if any(line.met is False for name in selected for line in kept[name]) else 0
 
 
 def _kept(file: Path | None) -> dict[str, list[Line]]:
@@ -286,8 +286,8 @@ def report(lines: list[Line]) -> str:
         "of a comparison in one run; the load is the machine's, our own included, in the minute in which a figure was "
         "taken.\n\n"
         "| | value | goal | met | |\n|---|--:|--:|---|---|\n" + rows + "\n\n"
-        "The end of a step is the moment in which a watcher is told that the step's container has terminated; the Job "
-        "is created in the moment in which the same watcher is told of it. Chains are of 25 steps, of which the first "
+        "A step ends when a watcher receives the event that the step's container has terminated; a Job is "
+        "created when the same watcher receives its event. Chains are of 25 steps, of which the first "
         "five are not counted. *One process* is API server, node agent and controllers in one event loop, *three "
         "processes* are `jangar apiserver`, `jangar node-agent` and `jangar controllers` over TLS; both sync every "
         "commit. The real server is kube-apiserver and etcd with kube-controller-manager's Job controller, as the "

@@ -107,7 +107,7 @@ def _shape(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bed:
-    """A cluster with our controllers at work, and somebody who asks them for runs."""
+    """A cluster with running controllers, and a client that creates runs."""
 
     client: Client
     counted: Counted | None = None
@@ -297,7 +297,7 @@ async def _at_work(work: Any, stop: Callable[[], None]) -> AsyncIterator[None]:
 
 async def _ready(manager: Manager) -> None:
     async with asyncio.timeout(30):
-        while manager.ready():  # noqa: ASYNC110 - it tells only when asked
+        while manager.ready():  # noqa: ASYNC110 - readiness sends no event
             await asyncio.sleep(0.02)
 
 

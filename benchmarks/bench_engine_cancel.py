@@ -1,4 +1,4 @@
-"""From a request to cancel to the last TERM, with a hundred live steps on the laptop: told by the work itself."""
+"""From a request to cancel to the last TERM, with a hundred live steps on the laptop, as the work reports it."""
 
 import asyncio
 import shutil
@@ -11,7 +11,7 @@ from benchmarks.bench_engine_beds import NAMESPACE, RUNS, TOOLS, Bed, step
 from kubekit.client.api_client import PatchKind
 
 STEPS = 100
-SETTLING = 2.0
+SETTLE_SECONDS = 2.0
 """Seconds in which what belongs to the start of the steps comes to its end."""
 ALIVE = "echo > $OUT/started-$$; "
 ON_TERM = "trap 'date +%s.%N > $OUT/term-$$; exit 143' TERM; "
@@ -28,21 +28,21 @@ async def terms_after_cancel(bed: Bed, steps: int = STEPS) -> list[float]:
         await bed.define("live", [step(f"s{n}", tool="waits") for n in range(steps)])
         await bed.start("live", "live")
         await _until(lambda: _files(out, "started") == steps)
-        await asyncio.sleep(SETTLING)
+        await asyncio.sleep(SETTLE_SECONDS)
         uid = (await bed.client.get(RUNS, "live", NAMESPACE))["metadata"]["uid"]
-        asked = time.time()
+        cancelled_at = time.time()
         body = {"metadata": {"uid": uid}, "spec": {"cancel": True}}
         await bed.client.patch(RUNS, "live", NAMESPACE, body, kind=PatchKind.MERGE)
         # Looked at seldom, and by name: whoever measures shares a processor with what is measured.
         await _until(lambda: _files(out, "term") == steps, every=0.25)
         await _until(lambda: len(_written(out, "term")) == steps)
-        return sorted(float(item) - asked for item in _written(out, "term"))
+        return sorted(float(item) - cancelled_at for item in _written(out, "term"))
     finally:
         shutil.rmtree(out, ignore_errors=True)
 
 
 def _directory() -> Path:
-    """Writable for everybody: pods of a root agent run as another user."""
+    """World-writable: pods of a root agent run as another user."""
     made = Path(tempfile.mkdtemp(prefix="jangar-cancel-"))
     made.chmod(0o777)
     return made

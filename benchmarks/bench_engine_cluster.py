@@ -1,4 +1,4 @@
-"""A chain of ten `true` steps on a real cluster beside ten bare Jobs awaited one after another (GC-8).
+"""A chain of ten `true` steps on a real cluster, compared with ten bare Jobs awaited one after another (GC-8).
 
     make cluster; KUBECONFIG=... python -m benchmarks.bench_engine_cluster
 

@@ -31,7 +31,7 @@ class Moment(NamedTuple):
 
 @dataclass
 class Watcher:
-    """When each step's container was first told as terminated, and when each step's Job was told."""
+    """When each step's container was first reported as terminated, and when each step's Job was reported."""
 
     ended: dict[str, Moment] = field(default_factory=dict)
     created: dict[str, Moment] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Watcher:
         self.created.setdefault(obj["metadata"]["labels"][STEP], Moment.now())
 
     def waits(self, length: int) -> list[Moment]:
-        """Milliseconds between neighbours of a chain."""
+        """Milliseconds between neighbors in a chain."""
         return [
             Moment(
                 *(
@@ -76,7 +76,7 @@ async def watching(bed: Bed) -> AsyncIterator[Watcher]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _follow(bed: Bed, resource: Resource, heard: Any) -> None:
+async def _follow(bed: Bed, resource: Resource, on_object: Any) -> None:
     async for page in bed.client.pages(resource, NAMESPACE, page_size=0):
         since = page.resource_version
     watch = bed.client.watch(
@@ -90,7 +90,7 @@ async def _follow(bed: Bed, resource: Resource, heard: Any) -> None:
     async with watch as events:
         async for event in events:
             if event.kind in ("ADDED", "MODIFIED"):
-                heard(event.object)
+                on_object(event.object)
 
 
 async def measure_waits(bed: Bed, *, chains: int) -> list[Moment]:

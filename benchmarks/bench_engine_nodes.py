@@ -32,10 +32,10 @@ class Node:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        self._informer.subscribe(self._heard)
+        self._informer.subscribe(self._on_change)
         await self._informer.run()
 
-    def _heard(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.new is not None and (change.kind == "added" or change.new.is_being_deleted):
             task = asyncio.create_task(self._within(self._live(change.new.decode())))
             self._tasks.add(task)
@@ -53,7 +53,7 @@ class Node:
         raise NotImplementedError
 
     async def _end(self, pod: Mapping[str, Any]) -> None:
-        """The pod's only container is told as terminated, in one write."""
+        """Report the pod's only container as terminated, in one write."""
         meta = pod["metadata"]
         body = {"metadata": {"uid": meta["uid"]}, "status": _ended(pod)}
         await self._client.patch(
@@ -62,7 +62,7 @@ class Node:
 
 
 class PodsAtOnce(Node):
-    """Pods that somebody else makes."""
+    """Pods created by another client."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client, PODS)

@@ -1,4 +1,4 @@
-"""Large numbers: one run of 10,000 steps, and 10,000 finished runs that nobody touches."""
+"""Large numbers: one run of 10,000 steps, and 10,000 finished runs that do not change."""
 
 import asyncio
 import copy
@@ -29,7 +29,7 @@ from kubekit.client.builtin import CONFIG_MAPS, EVENTS, JOBS, PODS
 from support.child_processes import Child
 
 SIDE_BY_SIDE = 32
-SETTLING, IDLE = 20.0, 600.0
+SETTLE_SECONDS, IDLE_SECONDS = 20.0, 600.0
 """Seconds that the controllers have to look at everything once, and that are then watched."""
 
 
@@ -62,7 +62,7 @@ async def big_run(steps: int, *, at_once: int) -> Big:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
-    """Controllers that look after finished runs only."""
+    """Controllers that have only finished runs."""
 
     resident: float
     """MiB."""
@@ -85,10 +85,10 @@ async def idle_with(runs: int) -> Idle:
             where = ("--kubeconfig", bed.kubeconfig)
             controllers = Child("controllers", (*command, *where), Path(directory))
             try:
-                await asyncio.sleep(SETTLING)
+                await asyncio.sleep(SETTLE_SECONDS)
                 assert not controllers.has_ended, "the controllers ended"
                 before = await _newest(bed)
-                await asyncio.sleep(IDLE)
+                await asyncio.sleep(IDLE_SECONDS)
                 return Idle(resident=_resident(controllers.pid), writes=await _newer(bed, before))
             finally:
                 controllers.stop()
@@ -101,8 +101,8 @@ async def _copy_run(bed: Bed, runs: int) -> None:
 
     async def one(number: int) -> None:
         async with places:
-            made = await bed.client.create(RUNS, _anew(run, f"copy-{number}"))
-            owned = _anew(child, f"copy-{number}")
+            made = await bed.client.create(RUNS, _copy_named(run, f"copy-{number}"))
+            owned = _copy_named(child, f"copy-{number}")
             owned["metadata"]["ownerReferences"][0] |= {
                 "name": made["metadata"]["name"],
                 "uid": made["metadata"]["uid"],
@@ -119,7 +119,7 @@ async def _copy_run(bed: Bed, runs: int) -> None:
     await asyncio.gather(*(one(number) for number in range(runs)))
 
 
-def _anew(obj: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _copy_named(obj: Mapping[str, Any], name: str) -> dict[str, Any]:
     kept = ("labels", "annotations", "finalizers", "ownerReferences", "namespace")
     meta = {key: value for key, value in obj["metadata"].items() if key in kept}
     found = copy.deepcopy({**obj, "metadata": {**meta, "name": name}})

@@ -1,4 +1,4 @@
-"""Two hundred readers of /v1/watch: whether any misses a change, how late they hear it, and what they cost in memory.
+"""Two hundred readers of /v1/watch: missed changes, lateness, and memory per reader.
 
 A control plane process in front of the embedded API server; runs are changed as fast as the API takes it.
 """
@@ -26,11 +26,11 @@ JANGAR = Path(sys.executable).with_name("jangar")
 
 
 class Reader:
-    """One stream: how many changes it heard of each run, and how late."""
+    """One stream: how many changes of each run arrived, and how late."""
 
     def __init__(self, host: str, port: int, token: str) -> None:
         self._host, self._port, self._token = host, port, token
-        self.heard: dict[str, int] = {}
+        self.last_number: dict[str, int] = {}
         self.lateness: list[float] = []
         self.ready = asyncio.Event()
         self.resets = self.gaps = 0
@@ -55,9 +55,9 @@ class Reader:
 
     def _hear(self, name: str, sent: float, number: int) -> None:
         """Every change must come, in its order; the same one again is no harm."""
-        if number > self.heard.get(name, 0) + 1:
+        if number > self.last_number.get(name, 0) + 1:
             self.gaps += 1
-        self.heard[name] = max(self.heard.get(name, 0), number)
+        self.last_number[name] = max(self.last_number.get(name, 0), number)
         self.lateness.append(time.time() - sent)
 
 
@@ -74,9 +74,9 @@ async def change(api, name: str, number: int) -> None:
     assert answer.is_success, answer.content
 
 
-async def measured(face, server, pid: int) -> dict[str, float]:
+async def measured(frontend, server, pid: int) -> dict[str, float]:
     api = server.client()
-    host, _, port = face.host.partition(":")
+    host, _, port = frontend.host.partition(":")
     readers = [Reader(host, int(port), server.token) for _ in range(CLIENTS)]
     before = resident(pid)
     tasks = [asyncio.create_task(item.run()) for item in readers]
@@ -92,13 +92,13 @@ async def measured(face, server, pid: int) -> dict[str, float]:
         found[f"memory after {CHANGES // ROUNDS * (round_number + 1)} changes (MB)"] = resident(pid)
     found["changes a second"] = CHANGES / (time.perf_counter() - began)
     deadline = time.monotonic() + 30
-    while any(item.heard != last for item in readers) and time.monotonic() < deadline:  # noqa: ASYNC110
+    while any(item.last_number != last for item in readers) and time.monotonic() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.05)
     late = sorted(item for reader in readers for item in reader.lateness)
     found["readers that missed a change"] = float(
-        sum(item.heard != last or item.gaps > 0 for item in readers)
+        sum(item.last_number != last or item.gaps > 0 for item in readers)
     )
-    found["readers that were told to begin anew"] = float(sum(item.resets for item in readers))
+    found["readers that were reset"] = float(sum(item.resets for item in readers))
     found["changes heard"] = float(len(late))
     found["lateness p50 (ms)"] = late[len(late) // 2] * 1000
     found["lateness p95 (ms)"] = late[int(len(late) * 0.95)] * 1000
@@ -137,7 +137,7 @@ def main() -> int:
             made = api.request("POST", path, json.dumps(run).encode(), {"Content-Type": "application/json"})
             assert made.is_success, made.content
         api.close()
-        face = ControlPlaneClient(f"http://127.0.0.1:{free_port()}", server.token)
+        frontend = ControlPlaneClient(f"http://127.0.0.1:{free_port()}", server.token)
         words = [
             "control-plane",
             "--kubeconfig",
@@ -145,11 +145,11 @@ def main() -> int:
             "-n",
             "*",
             "--port",
-            face.host.partition(":")[2],
+            frontend.host.partition(":")[2],
         ]
         process = Child("control-plane", [JANGAR, *words], Path(tempfile.mkdtemp()))
-        process.wait_until(lambda: _answers(face), seconds=60)
-        found = asyncio.run(measured(face, server, process.pid))
+        process.wait_until(lambda: _answers(frontend), seconds=60)
+        found = asyncio.run(measured(frontend, server, process.pid))
     finally:
         if process is not None:
             process.stop()
@@ -166,9 +166,9 @@ def main() -> int:
     return int(found["readers that missed a change"] > 0 or has_grown)
 
 
-def _answers(face) -> bool:
+def _answers(frontend) -> bool:
     try:
-        return face.request("GET", "/ready", token=None).status == 200
+        return frontend.request("GET", "/ready", token=None).status == 200
     except OSError:
         time.sleep(0.05)
         return False

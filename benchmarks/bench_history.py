@@ -80,7 +80,7 @@ LISTINGS = {
     "filter: text that is not, nested too": Listing(kind=KIND, text="no such text", roots_only=False),
     "filter: text that is not, one phase": Listing(kind=KIND, text="no such text", phases=("Succeeded",)),
 }
-ASKED = {
+QUERIES = {
     "newest": "",
     "1000 rows": "limit=1000",
     "filter: one namespace": "namespace=team-3",
@@ -176,12 +176,12 @@ def _of_http(database: str, url: str) -> Iterator[Figure]:
             "control-plane", [JANGAR, *words], Path(tempfile.mkdtemp()), env={"DATABASE_URL": url}
         )
         connection = http.client.HTTPConnection(f"127.0.0.1:{port}", timeout=60)
-        process.wait_until(lambda: _asked(connection, "/ready", "")[0] == 200, seconds=60)
-        for name, query in ASKED.items():
+        process.wait_until(lambda: _get(connection, "/ready", "")[0] == 200, seconds=60)
+        for name, query in QUERIES.items():
             times = []
             for _ in range(SAMPLES + 1):
                 began = time.perf_counter()
-                status, body = _asked(connection, f"/v1/runs?{query}", server.token)
+                status, body = _get(connection, f"/v1/runs?{query}", server.token)
                 times.append((time.perf_counter() - began) * 1000)
                 assert status == 200, body
             assert b'"history":"well"' in body
@@ -192,7 +192,7 @@ def _of_http(database: str, url: str) -> Iterator[Figure]:
         server.stop()
 
 
-def _asked(connection: http.client.HTTPConnection, path: str, token: str) -> tuple[int, bytes]:
+def _get(connection: http.client.HTTPConnection, path: str, token: str) -> tuple[int, bytes]:
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
         answer = connection.getresponse()

@@ -91,7 +91,7 @@ class Watching(asyncio.Protocol):
         self._tail = b""
         self.count = 0
         self.wanted = 0
-        self.begun = asyncio.get_running_loop().create_future()
+        self.status_received = asyncio.get_running_loop().create_future()
         self.done = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: Any) -> None:
@@ -99,8 +99,8 @@ class Watching(asyncio.Protocol):
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        if not self.begun.done():
-            self.begun.set_result(int(data[9:12]))
+        if not self.status_received.done():
+            self.status_received.set_result(int(data[9:12]))
         text = self._tail + data
         self.count += text.count(self._mark)
         # A mark may lie across two pieces; a whole one never fits into what is kept.
@@ -109,7 +109,7 @@ class Watching(asyncio.Protocol):
             self.done.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for item in (self.begun, self.done):
+        for item in (self.status_received, self.done):
             if not item.done():
                 item.set_exception(exc or ConnectionResetError("the server ended a watch"))
 
@@ -145,6 +145,6 @@ class Target:
         _, watching = await loop.create_connection(
             lambda: Watching(request, mark), "127.0.0.1", self._port, ssl=self._trust
         )
-        status = await asyncio.wait_for(watching.begun, 30)
+        status = await asyncio.wait_for(watching.status_received, 30)
         assert status == 200, f"GET {path}: {status}"
         return watching

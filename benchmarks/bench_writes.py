@@ -1,4 +1,4 @@
-"""What each write of one step costs the embedded API server: CPU time, client and commit included, nothing beside it.
+"""What each write of one step costs the embedded API server: CPU time, client and commit included, with no other load.
 
 Run `python -m benchmarks.bench_writes [steps]`. The requests are those of a step on a laptop, one after another; the
 run that they belong to has as many step statuses as there are steps.
@@ -53,7 +53,7 @@ class Meter:
 
 @dataclass(frozen=True)
 class Steps:
-    """Somebody who writes what the steps of one run write."""
+    """A client that writes what the steps of one run write."""
 
     client: Client
     meter: Meter

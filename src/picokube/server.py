@@ -105,7 +105,7 @@ async def running(
             new_uid=lambda: str(uuid.uuid4()),
             new_suffix=lambda: "".join(secrets.choice(SUFFIX_ALPHABET) for _ in range(5)),
             tokens=tokens,
-            everybody=User(name=settings.admin, groups=(MASTERS,)) if settings.plain_http else None,
+            tokenless_user=User(name=settings.admin, groups=(MASTERS,)) if settings.plain_http else None,
             authority=certificates.authority.read_text() if certificates else None,
             bare=settings.bare,
         ),

@@ -120,19 +120,19 @@ REQUESTS = {
     f"{route.method} {route.path}": reached(route.handler.__module__, route.handler.__name__)
     for route in ROUTES
 }
-FACES = {"CLI": VERBS, "HTTP": REQUESTS}
+FRONTENDS = {"CLI": VERBS, "HTTP": REQUESTS}
 
 
 def full_names(operation):
     return {f"{function.__module__}.{function.__qualname__}" for function in operation.functions}
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("frontend", FRONTENDS)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_operation_is_offered(operation, face):
+def test_every_operation_is_offered(operation, frontend):
     """By a command and a route, unless the table gives a reason; the table has no entry without need."""
-    is_offered = any(full_names(operation) & names for names in FACES[face].values())
-    assert is_offered is ((operation.name, face) not in NOT_OFFERED)
+    is_offered = any(full_names(operation) & names for names in FRONTENDS[frontend].values())
+    assert is_offered is ((operation.name, frontend) not in NOT_OFFERED)
 
 
 @pytest.mark.parametrize(("name", "names"), [*VERBS.items(), *REQUESTS.items()])

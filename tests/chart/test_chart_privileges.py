@@ -105,7 +105,7 @@ def test_a_trusted_proxy_needs_all_its_settings():
         bad = PROXY | GROUPS | {"controlPlane.trustedProxy.groups": [name]}
         assert "controlPlane.trustedProxy.groups.0" in refusal(bad)
     both = refusal(PROXY | {"controlPlane.trustedProxy.users": ["*", "ann"]})
-    assert "stands for everybody" in both
+    assert "stands for all users" in both
 
 
 def test_only_the_control_plane_gets_the_trusted_proxy():

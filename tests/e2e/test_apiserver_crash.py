@@ -60,7 +60,7 @@ def test_a_killed_server_keeps_every_promise(tmp_path):
     server, record = ServerProcess(tmp_path), Record()
     server.start()
     client = server.client()
-    record.begun = int(sent(client, "GET", MAPS)["metadata"]["resourceVersion"])
+    record.first_revision = int(sent(client, "GET", MAPS)["metadata"]["resourceVersion"])
     client.close()
     try:
         for _ in range(TRIALS):
@@ -141,7 +141,7 @@ def refuse(answer):
 def follow(server, record, index, over):
     """Watch from the last received revision."""
     mine = record.watched[index]
-    since = mine[-1].revision if mine else record.begun
+    since = mine[-1].revision if mine else record.first_revision
     client = server.client()
     try:
         with client.stream(f"{MAPS}?watch=true&resourceVersion={since}", seconds=10) as watch:
@@ -162,7 +162,7 @@ def check(server, record):
     newest = marker(client)
     listed = sent(client, "GET", MAPS)
     for mine in record.watched:
-        catch_up(client, mine, mine[-1].revision if mine else record.begun, newest)
+        catch_up(client, mine, mine[-1].revision if mine else record.first_revision, newest)
     story = record.watched[0]
     assert all(mine == story for mine in record.watched), "two watches report different events"
     revisions = [reported.revision for reported in story]

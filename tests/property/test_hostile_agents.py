@@ -22,8 +22,8 @@ def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
             "template",
         }
         assert job["spec"]["backoffLimit"] == 0
-        for labelled in (job, job["spec"]["template"], result.files):
-            assert OURS.items() <= labelled["metadata"]["labels"].items()
+        for labeled in (job, job["spec"]["template"], result.files):
+            assert OURS.items() <= labeled["metadata"]["labels"].items()
         pod = job["spec"]["template"]["spec"]
         assert pod["automountServiceAccountToken"] is False
         # The operator's list admits runtime classes before any Job is created (test_pod_rules.py).

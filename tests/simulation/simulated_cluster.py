@@ -33,7 +33,7 @@ class OnTerm(StrEnum):
 
     OBEYS = "ends with 143"
     SUCCEEDS = "ends with 0"
-    IGNORES = "goes on until it is killed"
+    IGNORES = "keeps running until it is killed"
     HANGS = "cannot even be killed, for a while"
 
 

@@ -138,7 +138,7 @@ async def _serving(
             new_uid=lambda: f"00000000-0000-4000-8000-{next(uids):012}",
             new_suffix=lambda: "".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)),
             tokens=users,
-            everybody=ADMIN,
+            tokenless_user=ADMIN,
             bare=True,
             custom_types=lambda definition: _types(orjson.dumps(definition)),
         ),

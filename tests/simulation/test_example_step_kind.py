@@ -23,7 +23,7 @@ def _registered(monkeypatch):
     monkeypatch.setitem(STEP_KINDS, STEP.name, STEP)
 
 
-async def asked(made, *, withdrawn=None):
+async def await_question(made, *, withdrawn=None):
     """The question of the run, as soon as it exists and is withdrawn or not."""
     while True:
         for question in await made.client.list(QUESTIONS, NAMESPACE):
@@ -38,7 +38,7 @@ async def started(made):
     await made.orchestration("o", [ASK, step("deploy", "ask", given={"x": "{{ steps.ask.outputs.answer }}"})])
     made.start_controllers()
     await made.start_run()
-    return await asked(made)
+    return await await_question(made)
 
 
 async def write_status(made, obj, status):
@@ -72,7 +72,7 @@ def test_a_cancelled_run_withdraws_its_question():
         async with bed() as made:
             question = await started(made)
             await made.cancel()
-            await asked(made, withdrawn=True)
+            await await_question(made, withdrawn=True)
             await write_status(made, question, {"closed": True})
             return await made.ended()
 

@@ -21,10 +21,10 @@ class AnsweringTransport:
 
     def __init__(self, *answers):
         self.answers = list(answers)
-        self.asked = []
+        self.requests = []
 
     async def request(self, method, path, *, query=None, body=None, content_type="", timeout=0.0):  # noqa: ASYNC109 - the protocol's
-        self.asked.append(
+        self.requests.append(
             RecordedRequest(method, path, dict(query or {}), orjson.loads(body) if body else None)
         )
         answer = self.answers.pop(0)

@@ -73,7 +73,7 @@ NOT_DONE = "Row 13 leaves approvals out: there are none yet. Rows that are not l
 
 RESIDUE = (
     "One window is known, and it takes three things at once. The answer to a Job's create is lost, or its sender dies; "
-    "before the controllers look again, somebody takes the finalizers from the Job and its pods by force and deletes "
+    "before the controllers look again, a user removes the finalizers of the Job and its pods by force and deletes "
     "them; and the API server has by then forgotten that moment (410 Gone: etcd is compacted every five minutes by "
     "default). The Job is then created again, and its work runs a second time. While the server remembers, the Job is "
     "found in its history, and `onJobMissing` decides."
@@ -85,7 +85,7 @@ BEDS = {
     "P": "processes: `jangar apiserver`, `jangar controllers` and `jangar node-agent` on loopback, with real "
     "signals and sockets",
     "R": "real: kube-apiserver, etcd and kube-controller-manager of Kubernetes; pods are processes of this machine",
-    "G": "generated: the product's own rules and programs on input made by rng",
+    "G": "generated: the product's own rules and programs on random input",
 }
 
 

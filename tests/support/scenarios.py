@@ -36,8 +36,8 @@ class OnStop(StrEnum):
     """The reaction of a child to a stop request."""
 
     OBEYS = "obeys after its grace"
-    WORK_IGNORES = "gives up at its deadline: its work goes on"
-    IGNORES = "goes on as if nothing was asked"
+    WORK_IGNORES = "gives up at its deadline: its work keeps running"
+    IGNORES = "keeps running despite the request"
 
 
 class When(StrEnum):

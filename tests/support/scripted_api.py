@@ -38,7 +38,7 @@ class ScriptedApi:
         self.log = []
         self.forgotten = 0
         self.faults = deque()
-        self.asked = []
+        self.requests = []
         self.bookmarks_every = 20.0
         self._uids = itertools.count(1)
         self._news = asyncio.Event()
@@ -92,7 +92,7 @@ class ScriptedApi:
         assert method == "GET"
         query = query or {}
         await asyncio.sleep(0.001)
-        self.asked.append(("LIST", query.get("continue", "")))
+        self.requests.append(("LIST", query.get("continue", "")))
         if self.faults and isinstance(self.faults[0], ApiError):
             raise self.faults.popleft()
         namespace = _namespace(path)
@@ -109,7 +109,7 @@ class ScriptedApi:
     @asynccontextmanager
     async def stream(self, path, *, query, idle_timeout):
         await asyncio.sleep(0.001)
-        self.asked.append(("WATCH", query["resourceVersion"]))
+        self.requests.append(("WATCH", query["resourceVersion"]))
         fault = self.faults.popleft() if self.faults else None
         if isinstance(fault, ApiError):
             raise fault

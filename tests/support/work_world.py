@@ -194,7 +194,7 @@ class WorkWorld:
                 self.child = replace(self.child, has_finalizer=True)
             case RemoveChildFinalizer():
                 held = [pod for pod in (self.job, *self.pods.values()) if pod and pod.finalizers]
-                assert not held, "the child went and left something held for ever"
+                assert not held, "the child is gone and left something with a finalizer forever"
                 self.gone = True
             case DeleteChild():
                 assert self.status.get("phase") in ENDED

@@ -1,4 +1,4 @@
-/** Asking the control plane: with the session of a laptop, or with the token that somebody typed in. */
+/** Asking the control plane: with the session of a laptop, or with the token that the user typed in. */
 
 import { commandLine } from "./instance";
 

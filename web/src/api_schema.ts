@@ -335,7 +335,7 @@ export interface components {
     };
     /**
      * HistoryKept
-     * @description How long history keeps what it stores, from the end of a run; null for ever.
+     * @description How long history keeps what it stores, from the end of a run; null means forever.
      */
     HistoryKept: {
       /** Recordseconds */

@@ -1,6 +1,6 @@
-/** Server-sent events over fetch, which can carry a token; goes on after a cut where it was.
+/** Server-sent events over fetch, which can carry a token; resumes after a disconnect.
 
-A browser opens six connections to a server, all its tabs together: a tab that nobody sees holds none.
+A browser opens six connections to a server, all its tabs together: a hidden tab holds none.
 */
 
 import { headers, problemOf } from "./api";
@@ -65,7 +65,7 @@ async function keepFollowing(
   }
 }
 
-/** Until the pause is over and somebody looks; at once when the network comes back or the tab is seen again. */
+/** Until the pause is over and the tab is visible; at once when the network comes back or the tab is seen again. */
 function rest(pause: number, end: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

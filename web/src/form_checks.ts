@@ -1,4 +1,4 @@
-/** What is wrong with the values of a form, in a sentence beside each field. Pure. */
+/** What is wrong with the values of a form, in a sentence next to each field. Pure. */
 
 import type { Parameter } from "./types";
 

@@ -1,4 +1,4 @@
-/** Keys of a view. They rest while somebody types, or a dialog is open. `g r` is g, then r. */
+/** Keys of a view. They are off while the user types, or a dialog is open. `g r` is g, then r. */
 
 import { useEffect, useRef } from "react";
 

@@ -28,7 +28,7 @@ export const NO_FILTERS: Filters = {
   nested: false,
 };
 
-/** When the server was last heard. It changes with every message, so nothing is drawn anew for it: readers look at it. */
+/** When the server was last heard. It changes with every message, so nothing is redrawn for it: readers poll it. */
 export interface Connection {
   heardAt: number | null;
   /** Milliseconds of silence after which the data is not live. */
@@ -55,7 +55,7 @@ export function silence(connection: Connection, now: number): Silence {
   return { isLive: age <= connection.patience, age };
 }
 
-/** Drawn anew when the connection becomes live or stops being so, and every second while it is not. */
+/** Redrawn when the connection becomes live or stops being so, and every second while it is not. */
 export function useSilence(connection: Connection): Silence {
   const [seen, setSeen] = useState(() => silence(connection, Date.now()));
   useEffect(() => {

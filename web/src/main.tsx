@@ -79,7 +79,7 @@ function View({ pathname }: { pathname: string }) {
 function App() {
   const { pathname } = useAddress();
   const [isKnown, setKnown] = useState<boolean | null>(WAS_REFUSED ? false : null);
-  const [lost, setLost] = useState<Lost>(WAS_REFUSED ? "link" : "nobody");
+  const [lost, setLost] = useState<Lost>(WAS_REFUSED ? "link" : "none");
   const [me, setMe] = useState<Me | null>(null);
   const [isHelping, setHelping] = useState(false);
   const [since] = useState(() => Date.now());

@@ -1,4 +1,4 @@
-/** How wide somebody made the panel of a step; kept for the next visit. */
+/** How wide the user made the panel of a step; kept for the next visit. */
 
 const KEY = "jangar-panel";
 const LEAST = 320;

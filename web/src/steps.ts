@@ -1,4 +1,4 @@
-/** What can be said about the steps of a run without asking anybody: which decide, which follow, which look alike. Pure. */
+/** What follows from the steps of a run alone: which decide, which follow, which look alike. Pure. */
 
 import type { AnyPhase, RunDetail, Step } from "./types";
 
@@ -14,7 +14,7 @@ export function isStarted(step: Step): boolean {
 
 /** The chain of steps that decided how and when the run ended, or has decided so far.
 
-A run that has failed was decided by its last failure, whatever else went on for longer.
+A run that has failed was decided by its last failure, whatever else ran longer.
 */
 export function criticalPath(steps: readonly Step[]): Set<string> {
   const byName = new Map(steps.map((step) => [step.name, step]));
@@ -90,7 +90,7 @@ export function depths(
 const STACKED_FROM = 60;
 const SMALLEST_STACK = 6;
 
-/** Steps that need the same and are needed by the same, in a big run: they are drawn as one until somebody opens them. */
+/** Steps that need the same and are needed by the same, in a big run: they are drawn as one until the user opens them. */
 export function stacks(steps: readonly Step[]): string[][] {
   if (steps.length <= STACKED_FROM) return [];
   const after = dependents(steps);
@@ -114,7 +114,7 @@ const LOUDEST: readonly AnyPhase[] = [
   "Skipped",
 ];
 
-/** What a crowd of steps is, in one word: the one that somebody should look at first. */
+/** What a crowd of steps is, in one word: the phase that matters most. */
 export function loudest(phases: readonly AnyPhase[]): AnyPhase {
   return LOUDEST.find((phase) => phases.includes(phase)) ?? "Pending";
 }

@@ -1,4 +1,4 @@
-/** Where a graph is on the screen: readable from the start, and moved no further than somebody needs. Pure. */
+/** Where a graph is on the screen: readable from the start, and moved no further than necessary. Pure. */
 
 import type { Box, Layout } from "./graph_layout";
 

@@ -11,7 +11,7 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observers:
-    """Whom to tell; by default nobody."""
+    """The observers to notify; none by default."""
 
     job_missing: Callable[[], None] = _ignore
     expired: Callable[[str], None] = _ignore

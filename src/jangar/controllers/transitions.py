@@ -52,7 +52,7 @@ def step_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> T
 
 
 def workflow_changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Iterator[Transition]:
-    """The steps of an agent's own workflow that changed; one that only waits for its turn is not told."""
+    """The steps of an agent's own workflow that changed; one that only waits for its turn is left out."""
     old = {item["name"]: item for item in ((before or {}).get("workflow") or {}).get("steps") or ()}
     for step in (after.get("workflow") or {}).get("steps") or ():
         reported = step_change(old.get(step["name"]), step)

@@ -42,7 +42,7 @@ def generation_changed(change: Change) -> bool:
 
 
 def only_status_changed(change: Change) -> bool:
-    """Whether only the status differs: a pass wrote it and went on from there."""
+    """Whether only the status differs: the pass that wrote it has already taken it into account."""
     old, new = change.old, change.new
     return old is not None and new is not None and _without_status(old) == _without_status(new)
 

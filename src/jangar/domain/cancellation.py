@@ -77,15 +77,15 @@ def timeout_message(limit: timedelta | None, *, reason: str | None, message: str
     return while_waiting(after, reason=reason, message=message)
 
 
-def while_waiting(said: str, *, reason: str | None, message: str | None) -> str:
+def while_waiting(sentence: str, *, reason: str | None, message: str | None) -> str:
     """The sentence, with the cause of the wait that it ended."""
     if reason not in WAITING_CAUSES:
-        return said
-    return f"{said} while waiting for: " + ": ".join(item for item in (reason, message) if item)
+        return sentence
+    return f"{sentence} while waiting for: " + ": ".join(item for item in (reason, message) if item)
 
 
 def with_detail(message: str, child_message: str) -> str:
-    """The message of a stop, and what the stopped work said beside that it was stopped on request."""
+    """The message of a stop, with any detail that the stopped work added to "stopped on request"."""
     stopped, _, detail = child_message.partition("; ")
     return "; ".join(item for item in (message, detail if stopped == STOPPED_ON_REQUEST else "") if item)
 
@@ -228,13 +228,13 @@ def stop_from(document: Mapping[str, Any] | None) -> Stop | None:
 
 def cancel_document(cancel: Cancel | None, left_behind: Sequence[LeftBehind]) -> JsonObject:
     """As `status.cancel`; empty where there is nothing to say."""
-    asked = cancel and {
+    requested = cancel and {
         "requestedAt": time_to(cancel.requested_at),
         "deadline": time_to(cancel.deadline),
         "requestedBy": list(cancel.requested_by),
     }
     left = [_left_document(item) for item in left_behind]
-    return (asked or {}) | ({"leftBehind": left} if left else {})
+    return (requested or {}) | ({"leftBehind": left} if left else {})
 
 
 def cancel_from(document: Mapping[str, Any]) -> Cancel | None:

@@ -85,7 +85,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What the conditions of a run or child depend on beside its phase."""
+    """What the conditions of a run or child depend on in addition to its phase."""
 
     reason: str
     """Why it is in this phase; for a failure the reason of the failure."""

@@ -22,17 +22,17 @@ _NEVER_WORDS = frozenset({"never", "null", ""})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """How long after its end something is kept; without a duration, for ever."""
+    """How long after its end something is kept; without a duration, forever."""
 
     duration: timedelta | None
 
     @property
     def seconds(self) -> int | None:
-        """Whole seconds as a status and a Job carry them; None for ever."""
+        """Whole seconds as a status and a Job carry them; None means forever."""
         return None if self.duration is None else int(self.duration.total_seconds())
 
     def until(self, ended_at: datetime | None) -> datetime | None:
-        """When it may go; None while it has not ended, and for ever."""
+        """When it may be deleted; None before its end, and if it is kept forever."""
         return None if self.duration is None or ended_at is None else ended_at + self.duration
 
 
@@ -81,7 +81,7 @@ def parse_seconds(text: str | None, *, variable: str) -> Keep:
         )
     if int(word) > MAX_SECONDS:
         raise ValueError(
-            f"{variable}={text!r} is more than {MAX_SECONDS} seconds: write never to keep it for ever"
+            f"{variable}={text!r} is more than {MAX_SECONDS} seconds: write never to keep it forever"
         )
     return keep_for(int(word))
 

@@ -64,11 +64,11 @@ def advance(  # noqa: PLR0913 - each argument is one field of the status or one 
     """
     moment = whole_millisecond(now)
     if old.is_terminal:
-        asked = replace(old, finished_at=_finished_at(old, old.started_at, moment, children_finished_at))
-        claims = _without_contradiction(old, claims, asked=phase)
+        updated = replace(old, finished_at=_finished_at(old, old.started_at, moment, children_finished_at))
+        claims = _without_contradiction(old, claims, phase)
     else:
         started_at = _started_at(old, phase, moment, ran=ran)
-        asked = replace(
+        updated = replace(
             old,
             phase=phase,
             reason=reason,
@@ -79,7 +79,7 @@ def advance(  # noqa: PLR0913 - each argument is one field of the status or one 
             else old.finished_at,
         )
     found = replace(
-        asked,
+        updated,
         observed_generation=max(generation, old.observed_generation or 0),
         conditions=merge(old.conditions, claims, generation=generation, now=moment),
     )
@@ -103,7 +103,7 @@ def _finished_at(
     return max([moment, *ends])
 
 
-def _without_contradiction(old: Lifecycle, claims: Iterable[Claim], *, asked: Phase) -> list[Claim]:
+def _without_contradiction(old: Lifecycle, claims: Iterable[Claim], phase: Phase) -> list[Claim]:
     """Claims that a terminal object takes: what follows from its phase is final with the phase.
 
     Such conditions are repeated unchanged, to update their observedGeneration.
@@ -111,7 +111,7 @@ def _without_contradiction(old: Lifecycle, claims: Iterable[Claim], *, asked: Ph
     known = {condition.type: condition for condition in old.conditions}
     taken: list[Claim] = []
     for claim in claims:
-        if claim.type not in PHASE_BOUND or (claim.type not in known and asked is old.phase):
+        if claim.type not in PHASE_BOUND or (claim.type not in known and phase is old.phase):
             taken.append(claim)
         elif claim.type in known:
             kept = known[claim.type]

@@ -8,7 +8,7 @@ from jangar.api.phases import DefinitionPhase, Phase
 from jangar.kinds.step_adapter import ChildReport
 
 STOP: Final = "jangar.proompteng.ai/stop"
-"""Annotation by which a run tells a child why and until when it must stop, as JSON."""
+"""Annotation with the reason and the deadline of a child's stop, as JSON."""
 
 
 def observe_run(obj: Mapping[str, Any]) -> ChildReport:

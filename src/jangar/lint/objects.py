@@ -45,7 +45,7 @@ def check_object(manifest: Manifest) -> CheckedObject:
         of_graph += agent_step_diagnostics(definition, under=path)
     of_kind = kind_diagnostics(manifest.kind, _at(admitted, ("spec",)))
     better = [*metadata_diagnostics(manifest.value), *of_graph, *of_kind]
-    diagnostics = [*better, *_not_said_by(better, of_schema)]
+    diagnostics = [*better, *_without_reported(better, of_schema)]
     flawed = manifest.flawed_paths
     return CheckedObject(
         manifest=manifest,
@@ -69,10 +69,12 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _not_said_by(better: list[Diagnostic], others: list[Diagnostic]) -> Iterator[Diagnostic]:
+def _without_reported(better: list[Diagnostic], others: list[Diagnostic]) -> Iterator[Diagnostic]:
     """Those of `others` whose field has no problem in `better`, which is more specific."""
-    said = {item.path for item in better} | {item.path[:-1] for item in better if item.path[-1:] == ("name",)}
-    return (other for other in others if other.path not in said)
+    reported = {item.path for item in better} | {
+        item.path[:-1] for item in better if item.path[-1:] == ("name",)
+    }
+    return (other for other in others if other.path not in reported)
 
 
 def _is_echo(path: Path, flawed: frozenset[Path]) -> bool:
@@ -80,11 +82,11 @@ def _is_echo(path: Path, flawed: frozenset[Path]) -> bool:
 
 
 _SPEC: Final = ("spec",)
-_SOMEBODY: Final = NameRef(name="somebody")
+_PLACEHOLDER_AGENT: Final = NameRef(name="placeholder")
 _TEXTS: Final = ("name", "text", "path", "content", "binary", "from", "to", "value", "mountPath")
 _BLANKS: Final[Mapping[str, Any]] = {
     **dict.fromkeys(_TEXTS, ""),
-    "agentRef": {"name": "somebody"},
+    "agentRef": {"name": "placeholder"},
     "inline": {"text": ""},
     "maxIterations": 1,
     "steps": [],
@@ -107,7 +109,7 @@ def agent_step_diagnostics(read: ReadDefinition, *, under: Path) -> Iterator[Dia
         if step.runtime is None or read.covers((*place, "workflow")) or read.covers((*place, "runtime")):
             continue
         given = AgentRunSpec(
-            agent_ref=_SOMEBODY, runtime=step.runtime, workflow=step.workflow, workload=step.workload
+            agent_ref=_PLACEHOLDER_AGENT, runtime=step.runtime, workflow=step.workflow, workload=step.workload
         )
         found = define_runtime_steps(given, compile_condition=compile_loop)
         for problem in found if isinstance(found, list) else ():
@@ -151,7 +153,7 @@ def _repair(holder: Any, path: Path, spec: JsonObject) -> bool:
         case list(), (int(index),) if index < len(holder):
             holder[index] = {"name": ""} if path[-2:-1] == ("steps",) else ""
         case dict(), ("name",) if any(str(item).endswith("Ref") for item in path[-2:-1]):
-            holder["name"] = _SOMEBODY.name
+            holder["name"] = _PLACEHOLDER_AGENT.name
         case dict(), (str(key),) if key in _BLANKS:
             holder[key] = copy.copy(_BLANKS[key])
         case dict(), (str(key),) if key in holder:

@@ -21,7 +21,7 @@ from kubekit.client.resource import Resource
 DISCOVERY_TIMEOUT: Final = 30.0
 MAX_RELEASE_TRIES: Final = 5
 ALIASES: Final = {"run": "orchestrationruns", "runs": "orchestrationruns"}
-"""Names of kinds beside those that the API knows."""
+"""Names of kinds in addition to those that the API knows."""
 FINALIZERS: Final = frozenset({CLEANUP_FINALIZER, OUTCOME_FINALIZER})
 
 

@@ -249,7 +249,7 @@ async def _check_parameters(caller: Caller, submission: RunSubmission) -> None:
 
 
 def _form_message(problem: Problem) -> str:
-    """A sentence for a form, which shows it beside the field."""
+    """A sentence that a form shows next to the field."""
     if problem.reason is Reason.MISSING_PARAMETER:
         return "Enter a value."
     if problem.reason is Reason.UNDECLARED_PARAMETER:

@@ -1,7 +1,7 @@
 """The data directory of the local control plane: its paths and permissions, and the one process that uses it.
 
-A kernel file lock decides which process that is; the kernel releases it when the process ends. The file beside the lock
-only describes the process.
+A kernel file lock decides which process that is; the kernel releases it when the process ends. The file next to the
+lock only describes the process.
 """
 
 import fcntl

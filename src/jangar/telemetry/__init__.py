@@ -1,1 +1,1 @@
-"""What a process tells about itself: metrics. Imports nothing of jangar; processes wire it by callbacks."""
+"""Metrics of a process. Imports nothing of jangar; processes wire it by callbacks."""

@@ -50,7 +50,7 @@ class ServerEnvironment:
     new_uid: Callable[[], str]
     new_suffix: Callable[[], str]
     tokens: Mapping[str, User]
-    everybody: User | None = None
+    tokenless_user: User | None = None
     """The user of requests without a token, if they are allowed."""
     authority: str | None = None
     """The certificate that pods are given to know the server by."""
@@ -72,7 +72,7 @@ async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
     """A server on the store; what every server has from its beginning is there."""
     find, access = _finder(store), Access(store)
     accounts = AccountTokens(around.directory / "tls" / "accounts.key", find, around.clock, around.new_uid)
-    authenticator = Authenticator(around.tokens, everybody=around.everybody, accounts=accounts)
+    authenticator = Authenticator(around.tokens, tokenless_user=around.tokenless_user, accounts=accounts)
     context = ServerContext(
         store=store,
         registry=Registry(built_in_types(find, authenticator.known, access)),

@@ -20,7 +20,7 @@ _HOSTNAME: Final = (
     rf"|({_LETTER}(([a-zA-Z0-9\-\p{{S}}\p{{L}}]{{0,61}}{_LETTER})?)\.)+[a-zA-Z\p{{L}}]{{2,63}})$"
 )
 _SHORT_NAME: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_BYTE_OF_COLOUR: Final = "(0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])"
+_COLOR_BYTE: Final = "(0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])"
 _CARDS: Final = (
     r"4\d{12}(?:\d{3})?|5[1-5]\d{14}|(?:222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}|6(?:011|5\d\d)\d{12}"
     r"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|(?:2131|1800|35\d{3})\d{11}|6[27]\d{14}"
@@ -177,7 +177,7 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "k8sshortname": lambda text: len(text) <= 63 and _SHORT(text),  # noqa: PLR2004
     "mac": _matching(f"{_HEX}{{2}}([:-]){_HEX}{{2}}(\\1{_HEX}{{2}}){{4}}|({_HEX}{{4}}\\.){{2}}{_HEX}{{4}}"),
     "password": lambda _text: True,
-    "rgbcolor": _matching(rf"rgb\(\s*{_BYTE_OF_COLOUR}\s*,\s*{_BYTE_OF_COLOUR}\s*,\s*{_BYTE_OF_COLOUR}\s*\)"),
+    "rgbcolor": _matching(rf"rgb\(\s*{_COLOR_BYTE}\s*,\s*{_COLOR_BYTE}\s*,\s*{_COLOR_BYTE}\s*\)"),
     "ssn": _matching(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
     "uri": is_uri,
     "uuid": _matching(_UUID % (_HEX, _HEX)),

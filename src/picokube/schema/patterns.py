@@ -332,7 +332,7 @@ def _is_category(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """A function that tells whether a text matches. Raises SchemaRejected for an invalid pattern."""
+    """A function that returns whether a text matches. Raises SchemaRejected for an invalid pattern."""
     if len(pattern) > MAX_PATTERN:
         raise SchemaRejected(f"pattern of {len(pattern)} characters is longer than {MAX_PATTERN}")
     if problem := pattern_error(pattern):

@@ -85,10 +85,10 @@ def test_a_compacted_or_future_revision_cannot_be_listed(opened):
         assert [value_of(stored) for stored in store.list_at("pods", None, 4).objects] == [2]
         with pytest.raises(Compacted) as gone:
             store.list_at("pods", None, 3)
-        assert (gone.value.asked, gone.value.floor) == (3, 4)
+        assert (gone.value.requested, gone.value.floor) == (3, 4)
         with pytest.raises(NotReached) as early:
             store.list_at("pods", None, 7)
-        assert (early.value.asked, early.value.newest) == (7, 6)
+        assert (early.value.requested, early.value.newest) == (7, 6)
         await store.close()
 
     run(scenario())

@@ -1,4 +1,4 @@
-"""The object that a step of kind AskPerson creates. Whoever answers writes its status."""
+"""The object that a step of kind AskPerson creates. The person who answers writes its status."""
 
 from pydantic import Field
 

@@ -20,7 +20,7 @@ def test_every_field_is_described_in_a_sentence(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_no_field_is_described_by_its_name_alone(kind):
-    """ "Name." under `name` tells a reader nothing."""
+    """ "Name." under `name` is no help to a reader."""
     bad = [
         path
         for path, _, field in fields_of(kind)

@@ -56,7 +56,7 @@ def test_an_unknown_word_finds_nothing():
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name) for kind in KINDS])
 def test_columns_show_fields_that_exist(kind):
-    """A column over a misspelt path stays blank for ever."""
+    """A column with a misspelled path stays blank forever."""
     known = {path.removeprefix(kind.name) for path, _, _ in fields_of(kind)}
     shown = [column.path for column in kind.columns] + list(kind.selectable)
     bad = [path for path in shown if path.startswith((".spec", ".status")) and "[?" not in path]

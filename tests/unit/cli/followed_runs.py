@@ -38,7 +38,7 @@ LOST = {
 
 
 def a_seen(definition, states, *, name="nightly", inside=None, **lifecycle) -> RunSnapshot:
-    """A run of this definition, its steps changed as told by name."""
+    """A run of this definition, with the given changes to its steps by name."""
     steps = tuple(replace(fresh, **states.get(fresh.name, {})) for fresh in definition.fresh)
     facts = {"phase": Phase.RUNNING, "reason": "Running", "message": "", "started_at": at(1)} | lifecycle
     record = RunRecord(lifecycle=Lifecycle(**facts), steps=steps, mode=ExecutionMode.GRAPH)

@@ -62,7 +62,7 @@ def test_lint_is_silent_but_for_the_summary_when_all_is_well(file):
 
 
 @pytest.mark.rule("DAG-2")
-def test_lint_tells_a_problem_as_compilers_do_and_fails(file):
+def test_lint_reports_a_problem_as_compilers_do_and_fails(file):
     ran = run("lint", file(CYCLE))
     assert ran.exit_code == 1
     assert ran.stdout == (
@@ -78,7 +78,7 @@ def test_lint_reads_standard_input():
     assert ran.stdout.startswith("<stdin>:6:54: error: ")
 
 
-def test_warnings_fail_only_when_asked_to(file):
+def test_warnings_fail_only_on_request(file):
     name = file(GOOD + WARNING)
     assert run("lint", name).exit_code == 0
     ran = run("lint", "--strict", name)
@@ -192,7 +192,7 @@ def test_graph_minds_only_problems_of_what_it_draws(file):
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments", "said"),
+    ("text", "arguments", "message"),
     [
         pytest.param(
             "apiVersion: v1\nkind: Secret\n", [], "nightly.yaml contains no Orchestration", id="none"
@@ -205,9 +205,9 @@ def test_graph_minds_only_problems_of_what_it_draws(file):
         ),
     ],
 )
-def test_graph_of_nothing_is_not_found(file, text, arguments, said):
+def test_graph_of_nothing_is_not_found(file, text, arguments, message):
     ran = run("graph", file(text), *arguments)
-    assert (ran.exit_code, ran.stderr) == (4, f"jangar graph: {said}\n")
+    assert (ran.exit_code, ran.stderr) == (4, f"jangar graph: {message}\n")
 
 
 def test_crds_are_documents_that_kubectl_applies():
@@ -243,7 +243,7 @@ def test_help_has_examples(command, option):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         pytest.param(["lnt"], "Did you mean 'lint'?", id="command"),
         pytest.param(["lint", "--stritc", "x"], "--strict", id="option"),
@@ -253,8 +253,8 @@ def test_help_has_examples(command, option):
         pytest.param([], "Usage: ", id="nothing"),
     ],
 )
-def test_wrong_usage_is_explained_and_ends_with_2(arguments, said):
+def test_wrong_usage_is_explained_and_ends_with_2(arguments, message):
     ran = run(*arguments)
     assert ran.exit_code == 2
-    assert said in ran.stderr
+    assert message in ran.stderr
     assert ran.stdout == ""

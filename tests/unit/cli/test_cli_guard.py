@@ -7,7 +7,7 @@ from jangar.cli.main import run
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "stderr"),
     [
         pytest.param(KeyboardInterrupt(), 130, "", id="ctrl-c"),
         pytest.param(MemoryError(), 1, "jangar: out of memory", id="memory"),
@@ -27,7 +27,7 @@ from jangar.cli.main import run
         pytest.param(None, 0, "", id="success"),
     ],
 )
-def test_every_end_has_a_code_and_at_most_one_line(monkeypatch, capsys, error, code, said):
+def test_every_end_has_a_code_and_at_most_one_line(monkeypatch, capsys, error, code, stderr):
     def ends(**_):
         if error is not None:
             raise error
@@ -37,7 +37,7 @@ def test_every_end_has_a_code_and_at_most_one_line(monkeypatch, capsys, error, c
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == code
-    assert capsys.readouterr().err.startswith(said)
+    assert capsys.readouterr().err.startswith(stderr)
 
 
 def test_developers_can_have_the_traceback(monkeypatch):

@@ -1,4 +1,4 @@
-"""How answers look: spans, tables, forms, and what a refusal tells the user."""
+"""How answers look: spans, tables, forms, and what a refusal says."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -73,7 +73,7 @@ ROWS = [
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 132, 200])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_line_of_a_table_never_exceeds_the_terminal(width, wrapped):
-    """A terminal would break it in the middle of a word. Wide characters take two columns."""
+    """A terminal would wrap it inside a word. Wide characters take two columns."""
     lines = table(HEADS, ROWS, width=width, wrapped=wrapped, optional=("Orchestration", "Age"))
     assert max(map(cell_width, lines)) <= width
 
@@ -141,7 +141,7 @@ def test_objects_for_scripts():
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "expected"),
     [
         (errors.NotSent("refused"), ExitCode.UNREACHABLE, "cannot be reached"),
         (errors.Ambiguous("lost"), ExitCode.UNREACHABLE, "check before retrying"),
@@ -155,11 +155,11 @@ def test_objects_for_scripts():
         (errors.Conflict("changed"), ExitCode.FAILED, "try again"),
     ],
 )
-def test_every_refusal_says_what_to_do_next(error, code, said):
+def test_every_refusal_says_what_to_do_next(error, code, expected):
     """With its exit code."""
     message, found = api_error_message(error)
     assert found is code
-    assert said in message
+    assert expected in message
 
 
 def test_what_is_no_refusal_is_not_swallowed():

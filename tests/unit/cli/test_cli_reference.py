@@ -27,7 +27,7 @@ def test_every_command_has_a_section_with_examples(command):
 
 
 def test_the_options_that_name_an_api_are_reported_once():
-    """A command that has them all says where to read; one with a --data-dir of its own tells its own."""
+    """A command with all common options links to them; one with its own --data-dir documents that."""
     text = page()
     assert text.count("| `--context NAME` | Kubeconfig context (default: the current context). |") == 1
     _, _, down = text.partition("\n## jangar down\n")
@@ -39,7 +39,7 @@ def test_a_bar_in_a_value_does_not_end_the_cell():
     assert "| `FILE\\|DIR\\|-` |" in page()
 
 
-def test_a_page_that_is_out_of_date_is_reported_and_mended(tmp_path, capsys):
+def test_an_outdated_page_is_reported_and_regenerated(tmp_path, capsys):
     """--check writes nothing; without it the page is written; a second time there is nothing to do."""
     (tmp_path / PAGE).parent.mkdir(parents=True)
     assert main(["--check", "--root", str(tmp_path)]) == 1

@@ -26,7 +26,7 @@ def test_kinds_phases_and_forms_are_offered():
         completions.complete_namespaces,
     ],
 )
-def test_nothing_is_offered_where_no_api_can_be_asked(complete, tmp_path, capfd):
+def test_nothing_is_offered_without_an_api(complete, tmp_path, capfd):
     """B11: no error, no output, no wait."""
     command = typer.main.get_command(typer.Typer(callback=lambda: None, invoke_without_command=True))
     context = typer.Context(command)

@@ -65,7 +65,7 @@ def test_scripts_get_whole_values():
 
 
 def test_inputs_of_a_run_are_bounded_together(monkeypatch):
-    """B6: a run whose steps multiply a long parameter cannot exhaust the memory of who looks at it."""
+    """B6: a run whose steps multiply a long parameter cannot exhaust the memory of its viewer."""
     monkeypatch.setattr(step_inputs, "MAX_SHOWN_BYTES", 1000)
     inputs = {item.step: item.inputs for item in step_data(a_run())}
     assert inputs["build"] == {"branch": "main"}
@@ -116,7 +116,7 @@ def test_history_shows_inputs_and_outputs_of_steps():
 
 
 @pytest.mark.parametrize(("children", "is_shown"), [(False, False), (True, True)])
-def test_a_list_leaves_out_nested_runs_unless_asked(children, is_shown):
+def test_a_list_leaves_out_nested_runs_by_default(children, is_shown):
     """B7: their names are generated, and their parent shows them."""
     obj = dict(a_run().obj)
     owner = {"kind": "OrchestrationRun", "name": "outer", "uid": "o", "controller": True}

@@ -68,7 +68,7 @@ def test_kinds_that_are_missing_or_of_another_version_are_named():
 
 
 def test_another_version_of_the_control_plane_is_reported():
-    """Of a laptop, which tells its version."""
+    """Of a laptop, which reports its version."""
     assert messages(versions(facts(is_laptop=True, laptop_version="1"))) == [
         "the control plane has version 1, this command 2"
     ]
@@ -76,7 +76,7 @@ def test_another_version_of_the_control_plane_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         pytest.param({"holderIdentity": "p", "renewTime": before(10)}, [], id="renewed"),
         pytest.param(
@@ -91,10 +91,10 @@ def test_another_version_of_the_control_plane_is_reported():
         ),
     ],
 )
-def test_controllers_renew_their_lease(spec, said):
+def test_controllers_renew_their_lease(spec, expected):
     """Twice the duration without a renewal is too long."""
     lease = an_object("Lease", "l", spec={"leaseDurationSeconds": 30} | spec)
-    assert messages(controllers(facts(leases=[lease], lease_name="l"))) == said
+    assert messages(controllers(facts(leases=[lease], lease_name="l"))) == expected
 
 
 def test_parts_of_a_laptop_tell_how_they_are():
@@ -111,7 +111,7 @@ def test_without_a_ready_node_nothing_can_start():
 
 
 def test_deletions_that_take_longer_than_a_cancel_are_stuck():
-    """With the finalizers that hold them, and how to let go."""
+    """With the finalizers that block the deletion, and how to remove them."""
     stuck = an_object("ToolRun", "t", deletionTimestamp=before(600), finalizers=["x/cleanup"])
     fresh = an_object("ToolRun", "u", deletionTimestamp=before(20), finalizers=["x/cleanup"])
     found = deletions(facts(toolruns=[stuck, fresh]))
@@ -178,8 +178,8 @@ def test_work_whose_pod_cannot_start_is_reported_at_once():
     assert "ImagePullBackOff.md" in found.problems[0].fix
 
 
-def test_what_may_not_be_read_is_said_and_is_no_problem():
-    """The rest is looked at all the same."""
+def test_forbidden_reads_are_reported_and_are_no_problem():
+    """The other checks still run."""
     read = facts(
         definitions=None, unread={"CRDs": "forbidden"}, is_laptop=True, laptop_version="2", nodes=None
     )
@@ -192,10 +192,10 @@ def test_every_problem_is_reported_with_its_fix():
     """In text and for scripts."""
     read = facts(is_laptop=True, laptop_version="1", nodes=[{"status": {}}])
     checks = run_checks(read)
-    said = lines(read, checks)
-    assert said[0] == "ok    API             https://x"
-    assert said[1] == "WRONG version         the control plane has version 1, this command 2"
-    assert said[2].strip().startswith("fix: run jangar down; ")
-    assert said[-1] == "2 problems"
+    output = lines(read, checks)
+    assert output[0] == "ok    API             https://x"
+    assert output[1] == "WRONG version         the control plane has version 1, this command 2"
+    assert output[2].strip().startswith("fix: run jangar down; ")
+    assert output[-1] == "2 problems"
     reported = document(read, checks)
     assert [len(check["problems"]) for check in reported["checks"]] == [1, 0, 0, 1, 0, 0, 0]

@@ -9,7 +9,7 @@ from support.builders import a_definition, a_step, at
 from unit.cli.followed_runs import DIAMOND, FAILED, LOST, RUNNING, STARTING, SUCCEEDED, a_seen, a_tree, nested
 
 
-def test_the_first_look_tells_what_has_happened_so_far():
+def test_the_first_snapshot_reports_what_has_happened_so_far():
     """In the order in which it happened, with the time since the run started."""
     lines = plain_lines(None, a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING | {"started_at": at(3)}}))
     assert lines == ["   0.0s  nightly Running", "   2.0s  a Succeeded in 2.0s", "   2.0s  b Running 1/3"]

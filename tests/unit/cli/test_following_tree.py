@@ -39,7 +39,7 @@ def test_what_runs_shows_the_last_line_that_it_wrote():
 
 
 def test_a_step_that_waits_says_for_what():
-    """In the words of the rules."""
+    """With the same sentence as `jangar explain`."""
     lines = shown(a_tree(DIAMOND, {"a": LOST}))
     assert lines[1].endswith(
         'the step\'s work has started and is waiting (ReferenceNotFound): tool "x" does not exist'
@@ -107,7 +107,7 @@ def test_terminals_without_such_characters_get_others():
 
 
 def test_a_step_that_is_being_stopped_or_retried_says_so():
-    """The words of the rules, whole."""
+    """The complete sentence of the explanation."""
     retrying = RUNNING | {
         "phase": StepPhase.RETRYING,
         "reason": "NonZeroExit",

@@ -38,7 +38,7 @@ ROWS = [
 
 
 @pytest.fixture
-def asked(tmp_path):
+def run_history(tmp_path):
     async def fill():
         history = DatabaseHistory(SqliteFile(tmp_path / "history.sqlite"))
         await history.store([*ROWS, ended("other", namespace="prod")])
@@ -48,57 +48,60 @@ def asked(tmp_path):
     return lambda *words: CliRunner().invoke(app, ["history", "--data-dir", str(tmp_path), *words])
 
 
-def test_runs_are_listed_the_newest_last(asked):
+def test_runs_are_listed_the_newest_last(run_history):
     """Those at the top, of one namespace; steps of others on request."""
-    lines = asked().output.splitlines()
+    lines = run_history().output.splitlines()
     assert lines[0].split() == ["NAME", "KIND", "PHASE", "OF", "DURATION", "ENDED", "REASON"]
     assert [line.split()[0] for line in lines[1:]] == ["nightly-1", "nightly-2"]
-    assert [line.split()[0] for line in asked("--all").output.splitlines()[1:]] == [
+    assert [line.split()[0] for line in run_history("--all").output.splitlines()[1:]] == [
         "nightly-1",
         "child",
         "nightly-2",
     ]
-    assert "prod" in asked("-A", "-o", "wide").output
+    assert "prod" in run_history("-A", "-o", "wide").output
 
 
-def test_a_list_is_filtered(asked):
-    """By phase and kind, in any case of letters; a word that is none is wrong usage."""
-    assert asked("--phase", "failed", "-o", "name").output == (
+def test_a_list_is_filtered(run_history):
+    """By phase and kind, case-insensitively; an unknown value is a usage error."""
+    assert run_history("--phase", "failed", "-o", "name").output == (
         "orchestrationrun.orchestration.proompteng.ai/nightly-2\n"
     )
-    assert asked("--all", "--kind", "toolrun", "-o", "name").output == "toolrun.tools.proompteng.ai/child\n"
-    assert asked("--since", "1m").output == "no matching runs in the history\n"
-    assert asked("--phase", "Running").exit_code == 2
-    assert asked("--kind", "Pod").exit_code == 2
+    assert (
+        run_history("--all", "--kind", "toolrun", "-o", "name").output
+        == "toolrun.tools.proompteng.ai/child\n"
+    )
+    assert run_history("--since", "1m").output == "no matching runs in the history\n"
+    assert run_history("--phase", "Running").exit_code == 2
+    assert run_history("--kind", "Pod").exit_code == 2
 
 
-def test_one_run_is_shown_with_steps_outputs_and_logs(asked):
+def test_one_run_is_shown_with_steps_outputs_and_logs(run_history):
     """By name or by uid."""
-    shown = asked("nightly-1").output
+    shown = run_history("nightly-1").output
     assert "Phase:         Succeeded" in shown
     assert "exit code 3" in shown
     assert "image=app:1" in shown
     assert "... 10 earlier lines" in shown
-    assert shown == asked("uid-nightly-1").output
+    assert shown == run_history("uid-nightly-1").output
 
 
-def test_scripts_get_the_shape_of_the_object(asked):
+def test_scripts_get_the_shape_of_the_object(run_history):
     """With steps and tails in its status."""
-    found = json.loads(asked("nightly-1", "-o", "json").output)
+    found = json.loads(run_history("nightly-1", "-o", "json").output)
     assert found["metadata"]["name"] == "nightly-1"
     assert found["status"]["stepStatuses"][0]["logTail"].startswith("compiling")
-    listed = json.loads(asked("-o", "json").output)
+    listed = json.loads(run_history("-o", "json").output)
     assert [item["status"]["phase"] for item in listed["items"]] == ["Succeeded", "Failed"]
 
 
-def test_what_is_not_there_is_reported(asked, tmp_path):
+def test_what_is_not_there_is_reported(run_history, tmp_path):
     """A name that nothing had, and a directory without a history."""
-    assert asked("nothing").exit_code == 4
+    assert run_history("nothing").exit_code == 4
     ran = CliRunner().invoke(app, ["history", "--data-dir", str(tmp_path / "none")])
     assert (ran.exit_code, "no history database at" in ran.output) == (5, True)
 
 
-def test_a_database_is_named_by_the_variable_that_has_its_address(asked, tmp_path):
+def test_a_database_is_named_by_the_variable_that_has_its_address(run_history, tmp_path):
     """So that its password is not in the list of processes."""
     variable = {"HISTORY_AT": f"sqlite:///{tmp_path}/history.sqlite", "BAD": "mysql://hunter2@h/d"}
     ran = CliRunner().invoke(app, ["history", "--database-env", "HISTORY_AT", "-o", "name"], env=variable)

@@ -42,7 +42,7 @@ LEASES = [
 
 
 def test_members_are_listed_with_their_versions_and_shards():
-    """And what nobody holds at this moment."""
+    """And the shards without a holder."""
     (work,) = shard_sets(LEASES, NOON)
     assert member_rows(work, NOON, wide=False) == [
         ["a", "1.2.0", "2/4", "00,03", "2h", "alive"],

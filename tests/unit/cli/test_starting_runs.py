@@ -36,7 +36,7 @@ def test_a_run_among_the_manifests_is_the_run():
 
 
 def test_a_lone_orchestration_gets_a_run():
-    """With a name of its own and the parameters given."""
+    """With a new name and the given parameters."""
     made = start(TOOL, orchestration("o"), parameters={"x": "1"}).run
     assert made["metadata"] == {"generateName": "o-"}
     assert made["spec"] == {"orchestrationRef": {"name": "o"}, "parameters": {"x": "1"}}
@@ -50,7 +50,7 @@ def test_parameters_of_the_command_line_win_over_those_of_the_file():
 
 
 @pytest.mark.parametrize(
-    ("objects", "wanted", "said"),
+    ("objects", "wanted", "message"),
     [
         pytest.param(
             [orchestration("o"), orchestration("p")],
@@ -75,9 +75,9 @@ def test_parameters_of_the_command_line_win_over_those_of_the_file():
         ),
     ],
 )
-def test_what_is_not_clear_is_refused_with_what_to_do(objects, wanted, said):
+def test_what_is_not_clear_is_refused_with_what_to_do(objects, wanted, message):
     """Before anything is sent."""
-    with pytest.raises(Failure, match=said.replace("?", r"\?")):
+    with pytest.raises(Failure, match=message.replace("?", r"\?")):
         start(*objects, **wanted)
 
 
@@ -107,19 +107,19 @@ def test_a_parameter_can_be_the_content_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "cannot read .*: No such file"),
         (b"x" * (MAX_FILE_BYTES + 1), "exceeds 262,144 bytes"),
         (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
-def test_a_file_that_cannot_be_a_parameter_is_refused(tmp_path, content, said):
+def test_a_file_that_cannot_be_a_parameter_is_refused(tmp_path, content, message):
     """B11: the message names the parameter, the file and what to do."""
     path = tmp_path / "notes.md"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(Failure, match=rf"^-p notes=@\S+notes.md: .*{said}") as refused:
+    with pytest.raises(Failure, match=rf"^-p notes=@\S+notes.md: .*{message}") as refused:
         parse_parameters([f"notes=@{path}"])
     assert refused.value.code == 2
     with pytest.raises(Failure, match="add a file name after @"):
@@ -135,7 +135,7 @@ def nested(name, *inner):
 
 
 def test_of_several_orchestrations_the_outermost_is_run():
-    """B11: those that another one of the file runs as a step are not meant."""
+    """B11: Orchestrations that another one in the file runs as a step are no candidates."""
     found = start(orchestration("inner"), nested("outer", "middle"), nested("middle", "inner"))
     assert found.run["spec"]["orchestrationRef"] == {"name": "outer"}
     assert len(found.others) == 3
@@ -145,7 +145,7 @@ def test_of_several_orchestrations_the_outermost_is_run():
 
 
 def test_two_outermost_orchestrations_are_named():
-    """B11: only those that can be meant."""
+    """B11: the candidates only."""
     with pytest.raises(Failure, match="that can run: one, two; choose one with --orchestration NAME"):
         start(nested("one", "inner"), orchestration("inner"), nested("two", "inner"))
 

@@ -95,7 +95,7 @@ def test_a_named_repository_or_memory_that_is_not_there_is_waited_for():
 
 @pytest.mark.parametrize("runtime", ["temporal", "custom"])
 def test_other_runtimes_are_refused_by_name(runtime):
-    """With a word on what there is."""
+    """The message also names the supported one."""
     found = order(spec={"runtime": {"type": runtime}}).work
     assert isinstance(found, WorkRejected)
     assert runtime in found.message
@@ -173,7 +173,7 @@ def test_everything_that_is_wrong_with_a_workflow_is_reported_at_once():
     assert "the workflow has no steps" in none.message
 
 
-def test_admission_is_asked_before_the_first_start_only():
+def test_admission_is_checked_before_the_first_start_only():
     """What was begun is not held back half-way."""
     assert isinstance(order(denial=lambda _: None).work, WorkHeld)
     assert isinstance(

@@ -28,4 +28,4 @@ def test_no_sign_in_leaves_for_a_host_that_is_not_listed(url):
     token = AppToken(url=url, app_id="1", secret="app", key="privateKey")  # noqa: S106 - a name
     with pytest.raises(SignInRefused, match=r"providerHosts\.allowed"):
         asyncio.run(tokens.create(token, "team"))
-    assert transport.asked == []
+    assert transport.requests == []

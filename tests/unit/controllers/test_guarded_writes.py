@@ -57,9 +57,9 @@ def test_a_status_is_written_as_what_differs_for_this_version_of_this_object():
     bench = Bench(a_job("8", {"phase": "Running", "theirs": 1}))
     seen = a_job(status={"phase": "Pending", "theirs": 1})
     written = bench.status(seen, {"phase": "Running"})
-    (asked,) = bench.transport.asked
-    assert asked.path.endswith("/toolruns/build/status")
-    assert asked.body == [*GUARDS, {"op": "replace", "path": "/status/phase", "value": "Running"}]
+    (request,) = bench.transport.requests
+    assert request.path.endswith("/toolruns/build/status")
+    assert request.body == [*GUARDS, {"op": "replace", "path": "/status/phase", "value": "Running"}]
     assert written.resource_version == "8"
     assert bench.children.cache.get("ci", "build").resource_version == "8"
 
@@ -79,9 +79,9 @@ def test_two_versions_side_by_side_keep_each_others_fields():
         seen = a_job(status=status)
         bench = Bench(a_job("8", status))
         bench.status(seen, decided, known=known)
-        status = json_patch({"metadata": seen["metadata"], "status": status}, bench.transport.asked[0].body)[
-            "status"
-        ]
+        status = json_patch(
+            {"metadata": seen["metadata"], "status": status}, bench.transport.requests[0].body
+        )["status"]
     assert status == {"phase": "Succeeded", "cost": {"tokens": 9}}
 
 
@@ -89,7 +89,7 @@ def test_the_first_status_is_added_whole():
     """There is nothing to differ from."""
     bench = Bench(a_job("8", {"phase": "Pending"}))
     bench.status(a_job(), {"phase": "Pending"})
-    assert bench.transport.asked[0].body == [
+    assert bench.transport.requests[0].body == [
         *GUARDS,
         {"op": "add", "path": "/status", "value": {"phase": "Pending"}},
     ]
@@ -100,12 +100,12 @@ def test_a_status_that_only_differs_in_its_time_is_not_written():
     """The object that was given comes back itself."""
     bench = Bench()
     bench.status(a_job(status={"phase": "Pending", "updatedAt": "a"}), {"phase": "Pending", "updatedAt": "b"})
-    assert bench.transport.asked == []
+    assert bench.transport.requests == []
 
 
 @pytest.mark.rule("ST-6")
 def test_a_status_for_another_version_is_a_conflict():
-    """Whoever decided reads and decides again."""
+    """The reconciler reads the object and decides again."""
     with pytest.raises(Conflict):
         Bench(409).status(a_job(), {"phase": "Running"})
 
@@ -119,11 +119,11 @@ def test_patches_name_the_uid_and_what_is_gone_is_done():
     bench.do("merge", "build", "ci", "u1", {"spec": {"suspend": True}, "metadata": {"labels": {"a": "b"}}})
     bench.do("patch", "build", "ci", "u1", operations)
     bench.do("merge", "build", "ci", "u1", {"spec": {}})
-    assert bench.transport.asked[0].body == [
+    assert bench.transport.requests[0].body == [
         {"op": "test", "path": "/metadata/uid", "value": "u1"},
         *operations,
     ]
-    assert bench.transport.asked[1].body == {
+    assert bench.transport.requests[1].body == {
         "spec": {"suspend": True},
         "metadata": {"uid": "u1", "labels": {"a": "b"}},
     }
@@ -139,10 +139,10 @@ def test_a_patch_that_no_longer_fits_means_that_the_object_has_moved_on():
 @pytest.mark.rule("CAN-3")
 @pytest.mark.parametrize("answer", [404, 409])
 def test_deleting_what_is_gone_or_replaced_is_done(answer):
-    """By uid, so that an object made anew under the name is left alone."""
+    """By uid, so that an object recreated under the name is left alone."""
     bench = Bench(answer)
     bench.do("delete", "build", "ci", "u1")
-    assert bench.transport.asked[0].body["preconditions"] == {"uid": "u1"}
+    assert bench.transport.requests[0].body["preconditions"] == {"uid": "u1"}
 
 
 def test_a_finalizer_is_put_and_taken_without_touching_others():
@@ -150,23 +150,23 @@ def test_a_finalizer_is_put_and_taken_without_touching_others():
     bench = Bench(a_job("8"), a_job("9"))
     seen = Cached.of(a_job(finalizers=["theirs"]))
     bench.do("hold", seen, CLEANUP_FINALIZER)
-    assert bench.transport.asked[0].body["metadata"] == {
+    assert bench.transport.requests[0].body["metadata"] == {
         "uid": "u1",
         "resourceVersion": "7",
         "finalizers": ["theirs", CLEANUP_FINALIZER],
     }
     bench.do("let_go", Cached.of(a_job(finalizers=["theirs", CLEANUP_FINALIZER])), CLEANUP_FINALIZER)
-    assert bench.transport.asked[1].body[1:] == [
+    assert bench.transport.requests[1].body[1:] == [
         {"op": "test", "path": "/metadata/finalizers/1", "value": CLEANUP_FINALIZER},
         {"op": "remove", "path": "/metadata/finalizers/1"},
     ]
     bench.do("let_go", seen, CLEANUP_FINALIZER)
-    assert len(bench.transport.asked) == 2
+    assert len(bench.transport.requests) == 2
 
 
 @pytest.mark.parametrize(("resource", "stays"), [(JOBS, False), (PODS, True)], ids=["job", "pod"])
 def test_an_object_whose_last_finalizer_went_is_gone_from_the_cache(resource, stays):
-    """But a pod that is being deleted may still be ending: its end is told by the watch."""
+    """But a pod that is being deleted may still be ending: the watch reports its end."""
     dying = {"deletionTimestamp": "2026-02-07T12:00:00Z"}
     bench = Bench(a_job("8", finalizers=["x"], **dying), a_job("9", **dying), resource=resource)
     bench.do("patch", "build", "ci", "u1", [])

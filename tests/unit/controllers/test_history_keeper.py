@@ -1,4 +1,4 @@
-"""Storing what ended: when the database refuses, is away, or knows it already; and who is woken."""
+"""Storing what ended: when the database refuses, is away, or has it already; and which controllers are notified."""
 
 import asyncio
 from contextlib import suppress
@@ -27,11 +27,11 @@ ENDED = {"phase": "Succeeded", "updatedAt": TIME, "finishedAt": TIME}
 
 
 class ScriptedHistory:
-    """A history that fails so often before it stores, and never stores what it was told to refuse."""
+    """A history that fails a given number of times before it stores, and never stores the uids it must refuse."""
 
     def __init__(self, *, failures=0, refused=(), known=None):
         self.failures, self.refused, self.already = failures, refused, known or {}
-        self.stored, self.asked = {}, []
+        self.stored, self.requested_uids = {}, []
         self.old, self.reported = 0, []
         self.parts = {}
 
@@ -44,7 +44,7 @@ class ScriptedHistory:
         self.stored |= {item.run.uid: item for item in ended}
 
     async def known(self, uids):
-        self.asked += uids
+        self.requested_uids += uids
         return {uid: self.already[uid] for uid in uids if uid in self.already}
 
     async def add_log_parts(self, uid, parts):
@@ -87,7 +87,7 @@ def an_object(kind, name, *, version, phase="Succeeded", owner=None):
 
 
 class World:
-    """A keeper of runs and ToolRuns, their caches, and the keys that were woken."""
+    """A keeper of runs and ToolRuns, their caches, and the keys that were enqueued."""
 
     def __init__(self, history, *, may_act=lambda _: True, retention=None, logs=None):
         client = Client(AnsweringTransport(), manager="test")
@@ -121,7 +121,7 @@ class World:
         return self.informers[kind].cache.record_write(an_object(kind, name, **facts))
 
     def keep_log(self, uid, job, text):
-        """As whoever keeps the log of one Job among several."""
+        """As the log keeper of one Job among several does."""
         files = self.keeper.logs.files
         files.keep_one("ci", uid, job=job, title=job, content=text.encode())
         self.keeper.tail_kept("ci", uid, is_part=True)
@@ -130,7 +130,7 @@ class World:
         """In real time: files are read in threads."""
         running = asyncio.ensure_future(self.keeper.run())
         async with asyncio.timeout(30):
-            while not holds():  # noqa: ASYNC110 - what is waited for tells nobody
+            while not holds():  # noqa: ASYNC110 - the condition sends no event
                 await asyncio.sleep(0.02)
         running.cancel()
         with suppress(asyncio.CancelledError):
@@ -145,7 +145,7 @@ class World:
 
 
 @pytest.mark.rule("GC-6")
-def test_who_asked_is_woken_when_everything_in_it_is_stored():
+def test_waiting_controllers_are_notified_once_a_run_is_stored():
     """A run waits for its children, too."""
 
     async def scenario():
@@ -209,7 +209,7 @@ def test_what_an_earlier_process_stored_is_not_stored_again():
         old = world.see("ToolRun", "old", version=1)
         world.see("ToolRun", "new", version=2)
         await world.goes_on(2)
-        assert sorted(history.asked) == ["new", "old"]
+        assert sorted(history.requested_uids) == ["new", "old"]
         assert set(history.stored) == {"new"}
         assert not world.keeper.is_pending(old)
 
@@ -260,7 +260,7 @@ def test_old_rows_are_deleted_in_parts_at_the_start_and_every_hour():
 
 @pytest.mark.rule("GC-6")
 def test_logs_of_jobs_that_another_process_kept_are_stored_with_the_rest(tmp_path):
-    """Work of several Jobs goes on in another process, whose directory is its own; an outage meanwhile is no loss."""
+    """Another process, with its own directory, continues the work of several Jobs; an outage loses nothing."""
 
     async def scenario():
         history = ScriptedHistory(failures=1)
@@ -283,7 +283,7 @@ def test_logs_of_jobs_that_another_process_kept_are_stored_with_the_rest(tmp_pat
 
 @pytest.mark.rule("GC-6")
 def test_a_log_that_the_database_refuses_holds_no_one_up(tmp_path):
-    """It is told, and the rows of others are stored."""
+    """It is reported, and the rows of others are stored."""
 
     async def scenario():
         history = ScriptedHistory(refused=("c",))

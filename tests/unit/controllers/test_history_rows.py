@@ -102,7 +102,7 @@ def test_what_has_not_ended_is_not_stored(phase):
 
 @pytest.mark.rule("GC-6")
 def test_an_end_waits_until_it_is_stored_and_once_only():
-    """Another write of the object that says nothing new is no news."""
+    """Another write of the object that does not change its row is not stored again."""
     objects, cached = followed(), an_object()
     objects.update("ToolRun", changed(None, cached), 1.0)
     (entry,) = objects.ready(1.0)
@@ -127,7 +127,7 @@ def test_a_newer_end_that_comes_while_the_older_is_stored_waits_on():
 
 @pytest.mark.rule("GC-9")
 def test_what_is_gone_before_it_was_stored_is_stored_from_memory():
-    """And told of."""
+    """And the loss is reported."""
     objects, cached = followed(), an_object()
     objects.update("ToolRun", changed(None, cached), 1.0)
     lost = objects.update("ToolRun", Change("deleted", cached, None), 2.0)
@@ -147,7 +147,7 @@ def test_what_another_process_looks_after_is_left_to_it():
 
 
 def test_an_older_status_without_an_update_time_still_has_an_end():
-    """Of the existing system."""
+    """As the legacy controllers wrote it."""
     cached = an_object(updated=None)
     assert end_written_at(cached) == TIME
     assert ended("ToolRun", cached, root_uid="u1").run.updated_at < NOON.replace(year=2100)

@@ -51,7 +51,7 @@ def test_only_what_changed_is_sent(old, value, name):
 
 
 def test_a_list_of_steps_is_changed_step_by_step():
-    """A run with hundreds of steps sends the one that changed."""
+    """A run with hundreds of steps sends only the changed one."""
     old = {"steps": [{"name": "a", "phase": "Running"}, {"name": "b", "phase": "Pending"}]}
     new = {"steps": [{"name": "a", "phase": "Running"}, {"name": "b", "phase": "Running", "attempt": 1}]}
     assert list(difference(old, new, "/status")) == [

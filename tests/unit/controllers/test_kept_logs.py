@@ -26,7 +26,7 @@ def test_the_logs_of_several_jobs_are_read_in_the_order_in_which_they_were_kept(
 
 
 def test_the_log_of_the_only_job_has_no_title(tmp_path):
-    """And there is nothing beside it."""
+    """And there is no other file."""
     files = KeptLogs(tmp_path)
     files.keep("ci", "c1", b"no end of line")
     assert files.read("ci", "c1") == b"no end of line"

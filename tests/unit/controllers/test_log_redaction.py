@@ -1,4 +1,4 @@
-"""What work was told in secret is not kept in its log."""
+"""Secret values are redacted from kept log tails."""
 
 import base64
 

@@ -21,7 +21,7 @@ def keep(tails, uid="c1", **one):
 
 @pytest.mark.rule("GC-6")
 def test_a_tail_is_kept_whole_and_for_its_owner_only(tmp_path):
-    """Bounded in lines and bytes, in a file that nobody else reads."""
+    """Bounded in lines and bytes, in a file that only its owner can read."""
     transport = AnsweringTransport(b"one\ntwo\n", b"three\n")
     tails = LogTails(Client(transport, manager="test"), tmp_path / "tails", lambda: NOON)
     assert not tails.files.has("ci", "c1")
@@ -29,7 +29,7 @@ def test_a_tail_is_kept_whole_and_for_its_owner_only(tmp_path):
     assert tails.files.has("ci", "c1")
     assert tails.files.path("ci", "c1").read_bytes() == b"one\ntwo\n"
     assert stat.S_IMODE(tails.files.path("ci", "c1").stat().st_mode) == 0o600
-    assert transport.asked[0].query == {
+    assert transport.requests[0].query == {
         "container": "main",
         "tailLines": str(TAIL_LINES + 1),
         "limitBytes": str(READ_BYTES),
@@ -66,7 +66,7 @@ def test_the_end_of_a_log_of_very_long_lines_is_kept(tmp_path):
     transport = AnsweringTransport(b"x" * READ_BYTES, b"y" * 9000 + b"\nlast\n")
     tails = LogTails(Client(transport, manager="test"), tmp_path, lambda: NOON)
     keep(tails)
-    assert [item.query["tailLines"] for item in transport.asked] == ["1001", "101"]
+    assert [item.query["tailLines"] for item in transport.requests] == ["1001", "101"]
     assert tails.files.path("ci", "c1").read_bytes().endswith(b"\nlast\n")
 
 
@@ -117,7 +117,7 @@ SECRET = {"metadata": {"name": "token"}, "data": {"t": base64.b64encode(b"hunter
 
 @pytest.mark.rule("GC-6")
 def test_values_of_referenced_secrets_are_masked_in_a_tail(tmp_path):
-    """Nothing that the work was told in secret is kept; whoever stores history is told of the tail."""
+    """Secret values are redacted from the tail; the history keeper is notified of it."""
     reported = []
     transport = AnsweringTransport(b"login hunter22 ok\n", SECRET)
     tails = LogTails(

@@ -80,7 +80,7 @@ HASH = hash_of(a_child(PROVEN).view, StepKind.AGENT_RUN)
     ],
 )
 def test_only_the_child_that_a_run_makes_has_the_bindings_of_its_orchestration(child, bound):
-    """Anybody can write an owner reference and labels; the name that follows from them must fit, too."""
+    """Any user can write an owner reference and labels; the name that follows from them must match, too."""
     assert references().request(child).bound_secrets == bound
 
 
@@ -108,7 +108,7 @@ def test_the_subject_of_a_binding_is_what_the_run_recorded(made, bound):
     assert made.request(a_child(PROVEN)).bound_secrets == bound
 
 
-def test_what_was_asked_is_read_again_when_a_neighbour_changed():
+def test_references_are_read_again_when_a_referenced_object_changed():
     """The version that answers are remembered by grows."""
     made = references()
     before = made.version

@@ -44,7 +44,7 @@ def seen_child(cached):
 
 
 def test_a_child_without_a_status_is_pending():
-    """It was created and not looked at yet; so is one that the existing system stamped Ready."""
+    """It was created and not looked at yet; so is one that the legacy controllers marked Ready."""
     assert seen_child(an_object()).phase is Phase.PENDING
     assert seen_child(an_object(status={"phase": "Ready"})).phase is Phase.PENDING
 
@@ -76,7 +76,7 @@ def test_what_a_child_left_behind_counts_until_it_has_ended(left, expected):
 
 
 @pytest.mark.rule("CAN-3")
-def test_a_stop_was_heard_when_both_request_and_order_are_there():
+def test_a_stop_is_acknowledged_by_both_request_and_stop_order():
     """The patch of a stop makes it so, and the deadline arrives as it was given."""
     patch = stop_patch(StopChild(child="build", reason="RunCancelled", deadline=at(58)), TOOL_RUN_STEP)
     reported = an_object(spec=patch["spec"], annotations=patch["metadata"]["annotations"])
@@ -87,7 +87,7 @@ def test_a_stop_was_heard_when_both_request_and_order_are_there():
 
 
 @pytest.mark.rule("GC-9", "RUN-5")
-def test_a_child_is_made_held_owned_and_labelled():
+def test_a_new_child_has_a_finalizer_an_owner_and_labels():
     """From its first moment: nothing starts for what could go at any time."""
     step = a_definition(a_step("unit-tests", onJobMissing="Retry")).steps[0]
     action = StartChild(
@@ -171,28 +171,28 @@ def test_of_ended_runs_only_the_latest_are_remembered():
 
 
 def test_news_replace_what_was_known_and_never_change_it_in_place():
-    """Plans compare the children before with those now; a child that the cache lost is asked for anew."""
+    """Plans compare the children before with those now; a child that the cache lost is requested again."""
     memories = Memories(())
     memory = memories.of("r1")
     old, new = a_child_of("r1"), a_child_of("r1", status={"phase": "Running"}, version="2")
-    memories.heard(Change("added", None, old))
-    memories.heard(Change("added", None, a_child_of("somebody-else", "other")))
+    memories.record_change(Change("added", None, old))
+    memories.record_change(Change("added", None, a_child_of("somebody-else", "other")))
     memory.take_news(BUILT)
     before = memory.children
-    memories.heard(Change("changed", old, new))
+    memories.record_change(Change("changed", old, new))
     memory.take_news(BUILT)
     assert before["build"].phase is Phase.PENDING
     assert memory.children["build"].phase is Phase.RUNNING
     again = memory.children
     memory.take_news(BUILT)
     assert memory.children is again
-    memories.heard(Change("deleted", new, None))
+    memories.record_change(Change("deleted", new, None))
     memory.take_news(BUILT)
     assert memory.children == {}
 
 
 def test_a_confirmed_absence_is_not_forgotten_when_the_cache_hears_of_it():
-    """What an uncached read has told stays."""
+    """The result of an uncached read stays."""
     memory = RunMemory(uid="r1")
     gone = ChildGone(name="build")
     memory.learn({"build": gone})
@@ -250,7 +250,7 @@ def test_only_what_the_run_recorded_is_its_child(state, child, is_taken):
 
 
 def test_steering_a_child_does_not_change_what_it_is_recognized_by():
-    """E11: somebody may cancel or suspend a child before the run has recorded its uid."""
+    """E11: a user may cancel or suspend a child before the run has recorded its uid."""
     steered = a_child_of("r1", spec=SPEC | {"cancel": True, "suspend": True}, labels=LABELS)
     assert hash_of(steered.view, StepKind.TOOL_RUN) == HASH
 
@@ -318,12 +318,12 @@ def test_a_finished_run_goes_when_its_time_is_over(retention, expected):
 
 
 @pytest.mark.rule("GC-6")
-def test_history_is_asked_for_a_run_that_is_due_and_for_no_other():
-    """Asking is waiting: whoever asks is woken when it is stored."""
-    asked = []
+def test_history_is_queried_only_for_a_run_that_is_due():
+    """A query registers the run: it is enqueued when its history is stored."""
+    queries = []
     kept = a_retention(ttl=60, history_enabled=True)
-    assert isinstance(kept.verdict(finished(), is_stored=lambda: asked.append(1), now=at(1)), Kept)
-    assert asked == []
+    assert isinstance(kept.verdict(finished(), is_stored=lambda: queries.append(1), now=at(1)), Kept)
+    assert queries == []
     assert kept.verdict(finished(), is_stored=lambda: True, now=at(60)) == Delete()
 
 
@@ -339,13 +339,13 @@ def test_a_run_that_cleans_up_is_kept():
 @pytest.mark.parametrize(
     ("ttl", "seconds"), [(keep_for(0), 25), (keep_for(100), 100), (NEVER, None), (Keep(duration=None), None)]
 )
-def test_what_is_said_about_jobs_is_what_they_get(ttl, seconds):
+def test_recorded_job_retention_is_what_jobs_get(ttl, seconds):
     """Never less than a late create needs to find the name taken."""
     document = a_retention(job_ttl=ttl).document(finished())
     assert document.get("jobTtlSeconds") == seconds
     assert document["jobSource"] == "controller.jobTtlSecondsAfterFinished"
 
 
-def test_nothing_is_said_about_a_run_that_goes_on():
+def test_no_retention_is_recorded_for_a_running_run():
     """There is no time to count from."""
     assert a_retention().document(RunRecord(lifecycle=Lifecycle(phase=Phase.RUNNING))) == {}

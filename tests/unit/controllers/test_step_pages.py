@@ -50,8 +50,8 @@ def read(listed, **recorded):
         pytest.param({"metadata": {"name": "x", "uid": "p3"}}, id="no page at all"),
     ],
 )
-def test_a_page_that_somebody_else_made_is_not_read(foreign):
-    """E11: labels and owner of a ConfigMap can be written by anybody who may create one."""
+def test_a_page_with_another_owner_is_not_read(foreign):
+    """E11: any user who may create a ConfigMap can write its labels and owner."""
     assert [step["name"] for step in read([foreign, OURS])] == ["a"]
 
 
@@ -93,10 +93,10 @@ def test_a_taken_name_is_passed_over(foreign):
     other["metadata"]["name"] = page_name("run", "r1", 0, 1)
     transport, recorded = written(TAKEN, foreign, other)
     assert recorded["names"] == [page_name("run", "r1", 0, 1)]
-    assert [item.method for item in transport.asked] == ["POST", "GET", "POST"]
+    assert [item.method for item in transport.requests] == ["POST", "GET", "POST"]
 
 
 def test_a_page_whose_names_are_all_taken_says_which():
-    """E11: it is told and tried again, never half written."""
+    """E11: the failure is reported and retried; nothing is half written."""
     with pytest.raises(MissingPage, match="cannot be written"):
         written(*([TAKEN, a_page("p2", [], owner="r2")] * MAX_NAMES))

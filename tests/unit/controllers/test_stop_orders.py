@@ -1,4 +1,4 @@
-"""What a run tells a child together with the request to stop."""
+"""What a stop request to a child contains."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_an_order_is_read_as_it_was_written():
     ],
 )
 def test_an_order_that_no_one_can_read_is_none(text):
-    """Anybody can write an annotation: it must not stop the controller from looking at the child."""
+    """Any user can write an annotation: it must not stop the controller from reconciling the child."""
     assert stop_deadline({STOP: text[:200_000]}) is None
 
 

@@ -114,7 +114,7 @@ def test_a_child_is_seen_as_its_spec_and_metadata_say():
     ],
 )
 def test_the_time_limit_is_its_own_or_the_tools(own, expected):
-    """0 of its own lifts the tool's."""
+    """Its own 0 removes the tool's limit."""
     assert look(a_run(spec=own)).observation.child.timeout == expected
 
 
@@ -181,7 +181,7 @@ def test_a_child_of_a_run_must_read_its_owner():
     ("run", "expected"),
     [
         pytest.param(None, Owner.GONE, id="gone"),
-        pytest.param({"metadata": {"uid": "other"}}, Owner.GONE, id="made-anew"),
+        pytest.param({"metadata": {"uid": "other"}}, Owner.GONE, id="recreated"),
         pytest.param({"metadata": {"uid": "r1"}}, Owner.ACTIVE, id="new"),
         pytest.param({"metadata": {"uid": "r1"}, "status": {"phase": "Running"}}, Owner.ACTIVE, id="running"),
         pytest.param(

@@ -33,7 +33,7 @@ def a_change(old, new):
         pytest.param(an_object(status=ENDED), an_object(2, status=ENDED, labels={"a": "b"}), id="labels"),
     ],
 )
-def test_what_tells_nothing_of_a_pod_waits(old, new):
+def test_pod_changes_without_news_are_deferred(old, new):
     """Several such changes are one look."""
     assert same_wait_state(pod_wait_state)(a_change(old, new))
 
@@ -54,8 +54,8 @@ def test_what_a_child_waits_for_is_looked_at_at_once(old, new):
     assert not same_wait_state(pod_wait_state)(a_change(old, new))
 
 
-def test_a_job_wakes_by_its_verdict_and_not_by_its_ttl():
-    """Its TTL and finalizers are written by the one who would be woken."""
+def test_a_job_event_depends_on_its_verdict_and_not_on_its_ttl():
+    """Its TTL and finalizers are written by the controller that the event would wake."""
     verdict = {"conditions": [{"type": "Complete", "status": "True"}]}
     assert not same_wait_state(job_wait_state)(a_change(an_object(), an_object(2, status=verdict)))
     assert not same_wait_state(job_wait_state)(a_change(an_object(), None))
@@ -77,7 +77,7 @@ def test_a_request_to_stop_goes_before_all_else_once(spec):
 
 
 def test_a_status_written_by_a_pass_waits_and_a_changed_spec_does_not():
-    """The pass that wrote it went on from there."""
+    """The pass that wrote the status has already taken it into account."""
     assert only_status_changed(a_change(an_object(), an_object(2, status={"phase": "Running"})))
     assert not only_status_changed(a_change(an_object(), an_object(2, spec={"suspend": True})))
     assert not only_status_changed(a_change(None, an_object()))

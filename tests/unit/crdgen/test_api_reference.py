@@ -1,4 +1,4 @@
-"""What the API reference tells, and what it does not tell twice."""
+"""What the API reference contains, and what it does not repeat."""
 
 import re
 
@@ -75,7 +75,7 @@ def section(page: str, heading: str) -> str:
             r"| `spec.parts[].size` | integer |  | > 0 | Its `a*b` and a\*b. |", id="but-not-inside-code"
         ),
         pytest.param(
-            "| `spec.spare` | object, as `spec.parts[]` |  |  | One more. |", id="told-once-per-kind"
+            "| `spec.spare` | object, as `spec.parts[]` |  |  | One more. |", id="reported-once-per-kind"
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_rules_are_reported_by_their_messages():
     assert "- `spec`: be true" in section(SMALL, "Machine spec")
 
 
-def test_a_kind_tells_its_names_columns_and_selectors():
+def test_a_kind_lists_its_names_columns_and_selectors():
     machine = section(SMALL, "Machine")
     assert "- names for kubectl: `machines`, `machine`, `m`" in machine
     assert "- field selectors: `spec.owner.name`" in machine

@@ -173,7 +173,7 @@ def test_the_definition_fits_into_an_annotation(kind: Kind):
 
 
 def test_a_run_with_the_definition_inside_leaves_room_to_grow():
-    """OrchestrationRun holds the schema of Orchestration; at half the limit somebody should split it."""
+    """OrchestrationRun holds the schema of Orchestration; at half the limit it should be split."""
     sizes = {crd["spec"]["names"]["kind"]: len(json.dumps(crd).encode()) for crd in crds()}
     assert sizes["OrchestrationRun"] <= LIMIT / 2
 

@@ -1,4 +1,4 @@
-"""The files on disk: what is written, what is left alone, and what --check tells."""
+"""The files on disk: what is written, what is left alone, and what --check reports."""
 
 from pathlib import Path, PurePosixPath
 
@@ -78,14 +78,14 @@ def test_files_that_are_right_are_not_written_again(tmp_path):
     assert bring_up_to_date(tmp_path, FILES) == []
 
 
-def test_a_file_that_somebody_put_there_is_theirs(tmp_path):
+def test_a_file_that_the_generator_did_not_write_is_kept(tmp_path):
     theirs = CRD_DIRECTORY / "theirs.yaml"
     write(tmp_path, theirs, "kind: CustomResourceDefinition\n")
     bring_up_to_date(tmp_path, FILES)
     assert (tmp_path / theirs).exists()
 
 
-def test_check_tells_the_file_and_the_command(tmp_path, capsys):
+def test_check_names_the_file_and_the_command(tmp_path, capsys):
     (tmp_path / CRD_DIRECTORY).mkdir(parents=True)
     assert main(["--root", str(tmp_path)]) == 0
     assert main(["--check", "--root", str(tmp_path)]) == 0

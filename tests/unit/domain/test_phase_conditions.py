@@ -36,7 +36,7 @@ NOT_CANCELLED = ("False", "NotCancelled", "")
 FINISHED = ("False", "Finished", "")
 
 
-def said(claims):
+def summary(claims):
     """The claims as (status, reason, message) by type, in order."""
     return [(str(claim.type), (str(claim.status), str(claim.reason), claim.message)) for claim in claims]
 
@@ -211,7 +211,7 @@ def row(*cells):
 @pytest.mark.rule("ST-5")
 def test_a_phase_means_the_row_of_the_table(phase, facts, expected):
     """ST-5: the table of runs and children, every cell."""
-    assert said(execution_claims(phase, facts)) == expected
+    assert summary(execution_claims(phase, facts)) == expected
 
 
 @pytest.mark.parametrize("phase", list(Phase))
@@ -261,7 +261,7 @@ BOTH = "spec.steps: a -> b -> a; spec.steps[1]: no kind (add one)"
 def test_a_definition_is_ready_or_says_what_is_wrong(problems, missing, expected):
     """ST-5, DAG-2: Ready, Progressing, Degraded; the first reason, and every message."""
     claims = definition_claims(problems, missing=missing)
-    assert said(claims) == list(zip(("Ready", "Progressing", "Degraded"), expected, strict=True))
+    assert summary(claims) == list(zip(("Ready", "Progressing", "Degraded"), expected, strict=True))
 
 
 def a_claim(kind=ConditionType.READY, status=TRUE, reason="Fine", message="all well"):
@@ -399,7 +399,7 @@ def test_the_last_claim_about_a_condition_counts():
 @pytest.mark.rule("ST-5")
 def test_optional_conditions_appear_once_they_apply_and_turn_false_after(old, holding, decided, expected):
     """ST-5: a condition that no longer holds is set False, not removed and not left True."""
-    assert said(optional_claims(old, *holding, decided=decided)) == expected
+    assert summary(optional_claims(old, *holding, decided=decided)) == expected
 
 
 @pytest.mark.parametrize(

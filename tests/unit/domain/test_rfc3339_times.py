@@ -30,7 +30,7 @@ def test_a_time_is_read_as_the_moment_in_utc(text, moment):
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "message"),
     [
         pytest.param("yesterday", "'yesterday' is not a time such as 2026-02-07T12:00:00Z", id="not-a-time"),
         pytest.param(
@@ -41,11 +41,11 @@ def test_a_time_is_read_as_the_moment_in_utc(text, moment):
     ],
 )
 @pytest.mark.rule("ST-4")
-def test_what_is_not_a_time_is_refused_with_the_form_that_is(text, complaint):
+def test_what_is_not_a_time_is_refused_with_the_form_that_is(text, message):
     """ST-4: a status with a broken time is not guessed at."""
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the message is compared below, whole
         parse_rfc3339(text)
-    assert str(refusal.value) == complaint
+    assert str(refusal.value) == message
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_an_end_alone_is_no_start():
 @pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.FAILED])
 @pytest.mark.rule("ST-4")
 def test_a_finished_at_that_is_there_is_never_moved(phase):
-    """ST-4: also where somebody took the phase back; a start found later is not put after the end."""
+    """ST-4: also if a client reverted the phase; a start found later is not put after the end."""
     odd = Lifecycle(phase=None, finished_at=NOON)
     found = passed(odd, phase, ran=True, now=after(60), children_finished_at=after(90))
     assert (found.phase, found.started_at, found.finished_at) == (phase, NOON, NOON)
@@ -392,7 +392,7 @@ def test_words_are_written_as_plain_text():
 
 
 @pytest.mark.parametrize(
-    ("doc", "complaint"),
+    ("doc", "error_message"),
     [
         pytest.param({"phase": "Paused"}, "'Paused' is not a valid Phase", id="phase"),
         pytest.param(
@@ -401,11 +401,11 @@ def test_words_are_written_as_plain_text():
     ],
 )
 @pytest.mark.rule("ST-1")
-def test_a_status_that_cannot_be_read_is_refused(doc, complaint):
-    """ST-1: a phase is never guessed, a time never set anew."""
+def test_a_status_that_cannot_be_read_is_refused(doc, error_message):
+    """ST-1: a phase is never guessed, a time never set again."""
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the message is compared below, whole
         lifecycle_from(doc)
-    assert str(refusal.value) == complaint
+    assert str(refusal.value) == error_message
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_step_without_a_child_is_never_started(kind):
 
 
 def test_a_child_whose_step_is_not_known_is_read_by_its_kind():
-    """Somebody may have changed its label."""
+    """A user may have changed its label."""
     assert adapter_of_child("OrchestrationRun") is step_adapter("SubOrchestration")
     assert adapter_of_child("Question").child is not None
     assert adapter_of_child(None).child is not None

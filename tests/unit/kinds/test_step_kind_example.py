@@ -168,7 +168,7 @@ def test_the_cli_and_the_http_api_show_the_step(run):
 
 
 def test_a_step_that_was_not_started_says_why_it_has_no_log():
-    """In the words of its kind."""
+    """With the kind's own message."""
     run = Driver(a_definition(a_step("build"), ASK | {"dependsOn": ["build"]}), parameters={"version": "7"})
     run.tick()
     logs = StepLogs(None)

@@ -75,7 +75,7 @@ def test_a_blank_typed_name_counts_as_absent():
     ],
 )
 def test_an_implementation_is_text_or_inline(implementation, expected):
-    """DAG-2: an AgentRun's task can stand in the step."""
+    """DAG-2: an AgentRun's task can be inline in the step."""
     problems = StepReferences(required=(("implementation",),)).problems(step(implementation=implementation))
     assert (not list(problems)) == expected
 

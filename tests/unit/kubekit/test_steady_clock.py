@@ -1,4 +1,4 @@
-"""The clock of a process, while somebody sets that of the machine."""
+"""The clock of a process, while the machine's clock is changed."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -35,7 +35,7 @@ def checked(clock, machine, seconds):
 
 @pytest.mark.parametrize("jump", [-YEAR, YEAR, timedelta(seconds=-3)])
 def test_a_clock_that_is_set_for_a_moment_moves_no_deadline(jump):
-    """E15: set back or forward and corrected within seconds, nobody is told another time."""
+    """E15: if the clock is set back or forward and corrected within seconds, callers see no jump."""
     machine = Machine()
     clock = SteadyClock(machine.wall, machine.steady)
     checked(clock, machine, 3)

@@ -38,7 +38,7 @@ def test_a_time_limit_ends_what_waits_for_nothing():
 
 
 def test_a_deadlock_is_reported():
-    """Waiting for what nobody can do any more is an error, not a test that hangs."""
+    """Waiting for something that can no longer happen is an error, not a test that hangs."""
 
     async def main():
         await asyncio.Event().wait()

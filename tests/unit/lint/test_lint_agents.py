@@ -146,7 +146,7 @@ def test_what_no_controller_starts_is_a_problem(spec, expected):
     ],
 )
 def test_a_wrong_type_hides_no_other_problem_of_a_workflow(steps, expected):
-    """What the types refuse is reported once, and the rest is checked all the same."""
+    """What the types refuse is reported once, and the rest is still checked."""
     found = fields(of_steps(*steps))
     assert [item.removeprefix("spec.workflow.").split(": ")[0] + ": " for item in found] == expected
 

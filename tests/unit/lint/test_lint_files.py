@@ -55,7 +55,7 @@ def test_no_more_is_read_than_is_allowed():
         pytest.param(lambda _: "a\0b", "embedded null byte", id="nul-in-name"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_the_reason(tmp_path, make, why):
+def test_an_unreadable_file_is_reported_with_the_reason(tmp_path, make, why):
     name = make(tmp_path)
     (found,) = read(name)
     assert isinstance(found, CannotRead)

@@ -99,7 +99,7 @@ def test_a_phrase_that_no_one_knows_is_passed_on_without_the_grammar():
     "text", ["", "# nothing but a comment\n", "---\n---\n"], ids=["empty", "comment", "marks"]
 )
 def test_a_named_file_without_objects_is_an_error(text):
-    """B10: it is most likely not the file that was meant; in a directory it is passed over."""
+    """B10: most likely it is the wrong file; in a directory it is skipped."""
     report = linted(text)
     assert [(str(finding.reason), finding.message) for finding in report.findings] == [
         ("NoObjects", "the file holds no objects")

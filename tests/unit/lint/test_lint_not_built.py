@@ -39,7 +39,7 @@ def reasons(report):
 
 @pytest.mark.rule("GATE-1")
 def test_every_kind_and_step_kind_is_built_or_in_the_table():
-    """B1: a kind that no controller reads stands in the table, and no other."""
+    """B1: the table lists exactly the kinds that no controller reads."""
     assert {kind.name for kind in KINDS} == BUILT | set(KINDS_NOT_BUILT)
     assert not BUILT & set(KINDS_NOT_BUILT)
     assert set(STEP_KINDS_NOT_BUILT) == {kind for kind in STEP_KINDS if not creates_child(kind)}

@@ -43,7 +43,7 @@ def test_an_attempt_has_its_own_child():
 
 
 @pytest.mark.parametrize(
-    ("step", "attempt", "said"),
+    ("step", "attempt", "message"),
     [
         pytest.param("b", None, "nightly has no step b; it has a, sub", id="no-such-step"),
         pytest.param("subb", None, "did you mean sub", id="misspelt"),
@@ -53,8 +53,8 @@ def test_an_attempt_has_its_own_child():
         pytest.param("sub/q", 1, "sub/q has no attempt 1: none so far", id="not-started"),
     ],
 )
-def test_what_is_not_there_is_not_found(step, attempt, said):
+def test_what_is_not_there_is_not_found(step, attempt, message):
     """The message lists what exists."""
-    with pytest.raises(Refused, match=said) as refused:
+    with pytest.raises(Refused, match=message) as refused:
         log_sources(OUTER, step, attempt)
     assert refused.value.kind is ErrorKind.MISSING

@@ -30,7 +30,7 @@ def test_the_name_of_a_run_with_a_key_follows_from_the_key_alone():
         pytest.param("-", False, id="dash-alone"),
     ],
 )
-def test_a_key_that_no_label_holds_is_labelled_by_its_hash(key, is_label):
+def test_a_key_that_no_label_can_hold_is_labeled_by_its_hash(key, is_label):
     """Labels allow 63 characters of a small set; keys allow more."""
     label = manifest(RunSubmission(namespace="n", orchestration="a", key=key))["metadata"]["labels"][
         DELIVERY_ID

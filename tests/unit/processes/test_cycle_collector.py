@@ -39,7 +39,7 @@ def test_an_old_cycle_is_freed_and_the_interpreter_gets_its_thresholds_back():
             assert gc.get_threshold()[2] > 100_000
             found = old_cycle()
             async with asyncio.timeout(10):
-                while found() is not None:  # noqa: ASYNC110 - the collector tells nobody
+                while found() is not None:  # noqa: ASYNC110 - the collector sends no event
                     await asyncio.sleep(0.01)
 
     asyncio.run(main())

@@ -13,7 +13,7 @@ def test_a_process_without_its_kinds_is_not_ready():
     assert text.endswith("readyz check failed\n")
 
 
-def test_a_ready_process_says_ok_and_more_when_asked():
+def test_a_ready_process_says_ok_and_more_on_request():
     parts = {"api": (), "controllers": []}
     assert readiness(parts, verbose=False) == (200, "ok")
     assert readiness(parts, verbose=True) == (200, "[+]api ok\n[+]controllers ok\nreadyz check passed\n")

@@ -65,7 +65,7 @@ def test_mistakes_within_groups_are_sentences(error, code, capsys):
     assert capsys.readouterr().err.splitlines() == [f"jangar up: {line}" for line in str(error).splitlines()]
 
 
-def test_a_machine_tells_what_is_about_to_run_out(tmp_path):
+def test_a_machine_reports_what_is_about_to_run_out(tmp_path):
     """E4: `jangar status` and doctor warn before writes are refused."""
     assert machine_problems(Machine(10**12, 10, 1024), tmp_path) == []
     assert machine_problems(Machine(None, None, None), tmp_path) == []

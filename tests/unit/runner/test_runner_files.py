@@ -111,7 +111,7 @@ def test_checksums_have_a_bound(root):
 
 
 def test_no_path_and_no_link_leads_out(root, record_property):
-    """500 trees of directories, files and links made by rng, and paths made of their names and of tricks."""
+    """500 random trees of directories, files and links, with paths of their names and of traversal attempts."""
     names = ["a", "b", "..", ".", "", "dir", "file", "…", "-", "\n", "workspace", "x" * 300]
     targets = [
         "..",

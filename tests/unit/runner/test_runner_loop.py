@@ -1,4 +1,4 @@
-"""What a command writes for the condition of its loop, and how it is told."""
+"""What a command writes for the condition of its loop, and how it is reported."""
 
 import json
 from datetime import UTC, datetime
@@ -44,13 +44,13 @@ def test_what_cannot_be_reported_is_reported_as_a_problem(tmp_path, content, pro
 
 
 def test_members_are_read_with_secrets_masked(tmp_path):
-    """As everything that is told."""
+    """As everything that is reported."""
     found = written(tmp_path, b'{"more": true, "why": "canary-1234"}', Mask(["canary-1234"]))
     assert found == LoopControl(members={"more": True, "why": "***"})
 
 
 def test_a_link_out_of_the_workspace_is_not_followed(tmp_path):
-    """Its target is nobody's business."""
+    """Its target must not leak."""
     root = tmp_path / "workspace"
     (root / ".agentrun").mkdir(parents=True)
     (tmp_path / "secret.json").write_text('{"more": true}')
@@ -79,7 +79,7 @@ def test_control_is_reported_also_where_room_is_short():
 
 
 def test_the_spec_names_the_file():
-    """None where nobody looks at one."""
+    """None if the loop has no condition."""
     command = {"adapter": {"exec": {"binary": "sh"}}}
     assert runner_spec(command, {}).control_path is None
     assert runner_spec(command | {"loop": {"controlPath": PATH}}, {}).control_path == PATH

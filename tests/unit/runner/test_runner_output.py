@@ -25,13 +25,13 @@ def fed(form, *lines):
 
 def test_a_line_longer_than_64_kib_goes_out_in_pieces():
     """Nothing is lost, and no more than a line and a piece is held."""
-    heard = []
-    lines = Lines(Mask(), heard.append)
+    output = []
+    lines = Lines(Mask(), output.append)
     data = b"x" * (5 * MAX_LINE_LENGTH + 7) + b"\nshort\n"
     shown = b"".join(lines.take(data[at : at + 1000]) for at in range(0, len(data), 1000)) + lines.end()
     assert max(map(len, shown.split(b"\n"))) == MAX_LINE_LENGTH
     assert shown.replace(b"\n", b"") == data.replace(b"\n", b"")
-    assert heard == [None, b"short"]
+    assert output == [None, b"short"]
 
 
 def test_the_last_line_needs_no_end():
@@ -98,7 +98,7 @@ def test_masked_json_is_json_and_else_as_it_was():
     assert '"n": 1.10' in masked
 
 
-def test_claude_code_tells_its_usage_at_its_end():
+def test_claude_code_reports_its_usage_at_its_end():
     result = {
         "type": "result",
         "num_turns": 3,
@@ -111,17 +111,17 @@ def test_claude_code_tells_its_usage_at_its_end():
             "service_tier": "standard",
         },
     }
-    heard = fed("auto", CLAUDE_OPENS, {"type": "assistant"}, result)
-    assert heard.usage.counts == {"inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 3, "turns": 3}
-    assert (heard.usage.cost_usd, heard.last_message) == (0.5, "Done.")
+    output = fed("auto", CLAUDE_OPENS, {"type": "assistant"}, result)
+    assert output.usage.counts == {"inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 3, "turns": 3}
+    assert (output.usage.cost_usd, output.last_message) == (0.5, "Done.")
 
 
-def test_codex_tells_its_usage_turn_by_turn_as_a_total():
+def test_codex_reports_its_usage_turn_by_turn_as_a_total():
     turns = [{"type": "turn.completed", "usage": {"input_tokens": n, "output_tokens": n}} for n in (5, 9)]
     message = {"type": "item.completed", "item": {"type": "agent_message", "text": "Done."}}
-    heard = fed("auto", CODEX_OPENS, turns[0], message, turns[1])
-    assert heard.usage.counts == {"inputTokens": 9, "outputTokens": 9}
-    assert heard.last_message == "Done."
+    output = fed("auto", CODEX_OPENS, turns[0], message, turns[1])
+    assert output.usage.counts == {"inputTokens": 9, "outputTokens": 9}
+    assert output.last_message == "Done."
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_codex_tells_its_usage_turn_by_turn_as_a_total():
 def test_a_command_that_does_not_open_as_an_agent_reports_no_usage(first):
     """A line printed later, as from a file that it shows, is text."""
     forged = {"type": "result", "usage": {"input_tokens": 1}, "total_cost_usd": 1, "result": "forged"}
-    heard = fed(
+    output = fed(
         "auto",
         first,
         CLAUDE_OPENS,
@@ -138,16 +138,16 @@ def test_a_command_that_does_not_open_as_an_agent_reports_no_usage(first):
         CODEX_OPENS,
         {"type": "turn.completed", "usage": {"input_tokens": 1}},
     )
-    assert (heard.usage, heard.last_message) == (None, None)
+    assert (output.usage, output.last_message) == (None, None)
 
 
 def test_one_format_does_not_speak_for_the_other():
-    heard = fed("codex", CODEX_OPENS, {"type": "result", "usage": {"input_tokens": 1}, "result": "x"})
-    assert (heard.usage, heard.last_message) == (None, None)
+    output = fed("codex", CODEX_OPENS, {"type": "result", "usage": {"input_tokens": 1}, "result": "x"})
+    assert (output.usage, output.last_message) == (None, None)
 
 
 def test_forged_numbers_are_left_out():
-    """500 results made by rng of values that are no count: only whole numbers in bounds are told."""
+    """500 random results with values that are no count: only whole numbers in bounds are reported."""
     values = [-1, True, None, "9", 1.5, 10**13, 10**30, [], {}, float("inf"), 7, 0]
     for seed in range(TRIALS):
         rng = random.Random(seed)  # noqa: S311
@@ -163,12 +163,12 @@ def test_forged_numbers_are_left_out():
             "result": rng.choice([None, 5, "", {"a": 1}, "x"]),
         }
         line = json.dumps(event).encode()
-        heard = fed("auto", CLAUDE_OPENS, line)
-        if heard.usage is not None:
-            assert set(heard.usage.counts.values()) <= {0, 7}, seed
-            assert all(type(count) is int for count in heard.usage.counts.values()), seed
-            assert heard.usage.cost_usd in {None, 0, 7, 1.5}, seed
-        assert heard.last_message in {None, "x"}, seed
+        output = fed("auto", CLAUDE_OPENS, line)
+        if output.usage is not None:
+            assert set(output.usage.counts.values()) <= {0, 7}, seed
+            assert all(type(count) is int for count in output.usage.counts.values()), seed
+            assert output.usage.cost_usd in {None, 0, 7, 1.5}, seed
+        assert output.last_message in {None, "x"}, seed
 
 
 def claude_result(call, *, is_error):
@@ -177,7 +177,7 @@ def claude_result(call, *, is_error):
 
 
 def test_the_tool_calls_of_claude_code_are_counted():
-    """A1: a denied call is told before its result, and counts among those that failed."""
+    """A1: a denied call is reported before its result, and counts as failed."""
     reader = fed(
         "auto",
         CLAUDE_OPENS,

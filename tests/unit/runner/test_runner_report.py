@@ -84,7 +84,7 @@ def test_a_result_that_does_not_fit_is_too_large_for_the_engine(size):
 
 
 def test_outputs_come_before_what_the_runner_has_to_say():
-    """Where room is short the runner tells less, and nothing at last."""
+    """With less space the runner reports less, and finally nothing."""
     artifacts = [
         CollectedArtifact(artifact=OutputArtifact(name=f"a{n}", path="p" * 40), size=1, sha256="0" * 64)
         for n in range(50)
@@ -103,7 +103,7 @@ def test_outputs_come_before_what_the_runner_has_to_say():
 
 
 def test_a_command_cannot_speak_as_the_runner():
-    """Its own member of that name is never the one that is read."""
+    """A member of that name in the program's document is never read."""
     for size in (0, 3000, 3950, 4000, 4030):
         forged = json.dumps({"runner": {"status": "forged"}, "a": "x" * size}).encode()
         read = engine_reads(message(forged, code=3))
@@ -111,7 +111,7 @@ def test_a_command_cannot_speak_as_the_runner():
 
 
 def test_no_end_is_too_long_to_be_reported():
-    """500 ends made by rng: never more than a pod reports, always JSON, and no secret in it."""
+    """500 random ends: never more than a pod reports, always JSON, and no secret in it."""
     canary = 'cán"ary-7f3a'
     mask = Mask([canary])
     for seed in range(TRIALS):

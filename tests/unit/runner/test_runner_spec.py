@@ -89,7 +89,7 @@ def test_a_command_gets_what_it_needs_and_what_is_named_and_nothing_else():
 
 
 def test_values_of_secrets_are_known_by_name_by_look_and_by_coming_as_a_whole():
-    """`*` passes a Secret whose keys nobody knows: all that comes by it counts as secret."""
+    """`*` passes a Secret with unknown keys: all values from it count as secret."""
     found = clean_environment(
         spec(environment={"pass": ["*"], "secret": ["PLAIN"]}, secretEnv=[{"name": "OTHER", "key": "k"}]),
         {"PLAIN": "1111", "OTHER": "2222", "MY_TOKEN": "t-33", "FROM_SECRET": "s-44", "HOME": "/root"},
@@ -99,7 +99,7 @@ def test_values_of_secrets_are_known_by_name_by_look_and_by_coming_as_a_whole():
 
 
 def test_a_guess_does_not_take_words_out_of_every_text():
-    """`CI=true` beside a Secret that is given as a whole; what the spec names is masked whatever it is."""
+    """`CI=true` next to a Secret that is passed as a whole; what the spec names is masked whatever its value is."""
     found = clean_environment(
         spec(environment={"pass": ["*"], "secret": ["NAMED"]}),
         {"CI": "true", "USE_API_KEY": "Yes", "PORT": "8080", "NAMED": "true", "OTHER": "wh-4711"},
@@ -119,7 +119,7 @@ def test_a_guess_does_not_take_words_out_of_every_text():
         ("PATH", False),
     ],
 )
-def test_a_name_tells_whether_a_value_is_secret(name, secret):
+def test_a_name_decides_whether_a_value_is_secret(name, secret):
     assert looks_secret(name) is secret
 
 

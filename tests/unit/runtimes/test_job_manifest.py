@@ -81,7 +81,7 @@ def test_every_job_is_held_and_neither_retries_nor_expires(command, placement):
 
 
 @given(commands, placements)
-def test_every_manifest_is_json_and_says_what_was_asked(command, placement):
+def test_every_manifest_is_json_and_states_the_request(command, placement):
     """Nothing is lost, and the same command gives the same Job."""
     job = job_manifest(command, placement)
     assert json.loads(json.dumps(job)) == job == job_manifest(command, placement)
@@ -100,7 +100,7 @@ def test_every_manifest_is_json_and_says_what_was_asked(command, placement):
 
 @given(commands, placements)
 def test_operators_alone_loosen_the_pods_of_work(command, placement):
-    """What they say stands in place of the restricted context; containers stay without privileges."""
+    """Their settings replace the restricted context; containers stay unprivileged."""
     pod = job_manifest(command, replace(placement, security_context={"runAsUser": 1000}))["spec"]["template"][
         "spec"
     ]
@@ -120,7 +120,7 @@ def test_no_grace_period_is_longer_than_a_stop_may_take(command, placement):
 
 @given(commands, placements)
 def test_only_pods_of_tools_without_credentials_share_their_process_namespace(command, placement):
-    """B16: never where the program must be PID 1, never beside a Secret, and not where operators forbid it."""
+    """B16: never where the program must be PID 1, never together with a Secret, and not where operators forbid it."""
     pod = job_manifest(command, placement)["spec"]["template"]["spec"]
     allowed = placement.share_processes and not command.is_first_process
     assert pod.get("shareProcessNamespace", False) == allowed

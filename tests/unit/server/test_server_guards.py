@@ -33,8 +33,8 @@ def test_only_our_own_page_writes_from_a_browser(method, headers, status):
 def test_other_origins_write_where_they_are_allowed():
     """On a cluster the page may be served from another origin."""
     cluster = AllowedHosts(hosts=None, origins=frozenset({"https://page.example"}))
-    asked = {"host": "api", "origin": "https://page.example", "sec-fetch-site": "cross-site"}
-    assert cluster.refusal("POST", Headers(asked)) is None
+    headers = {"host": "api", "origin": "https://page.example", "sec-fetch-site": "cross-site"}
+    assert cluster.refusal("POST", Headers(headers)) is None
 
 
 def test_a_session_ends_and_cannot_be_made_up():
@@ -50,7 +50,7 @@ def test_a_session_ends_and_cannot_be_made_up():
 
 
 @pytest.mark.parametrize("token", ["", "short"])
-def test_a_token_that_anybody_could_guess_makes_no_sessions(token):
+def test_a_guessable_token_makes_no_sessions(token):
     """An empty token file would admit everyone (E15)."""
     with pytest.raises(ValueError, match="characters"):
         Sessions(token, "cookie")

@@ -18,13 +18,13 @@ SECRET = "of-the-proxy-alone"  # noqa: S105 - of this test
 )
 def test_groups_that_are_not_listed_are_left_out(allowed, groups):
     """The API rejects the whole request if one of them may not be impersonated."""
-    asked = []
+    requests = []
     callers = ProxiedPrincipals(
-        asked.append, user="x-user", groups="x-groups", secret=SECRET, allowed=allowed, users=None
+        requests.append, user="x-user", groups="x-groups", secret=SECRET, allowed=allowed, users=None
     )
     headers = {"x-user": "ann", "x-groups": "team-a, other", "x-jangar-proxy-secret": SECRET}
     assert callers.of(headers).name == "ann"
-    assert [item.groups for item in asked] == [groups]
+    assert [item.groups for item in requests] == [groups]
 
 
 @pytest.mark.parametrize(

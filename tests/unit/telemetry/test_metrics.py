@@ -29,7 +29,7 @@ def test_what_happens_is_counted_and_timed():
     assert found['jangar_api_request_duration_seconds_count{verb="GET"}'] == 2
 
 
-def test_what_is_is_asked_when_it_is_read():
+def test_a_gauge_is_computed_when_it_is_read():
     """Depths and ages are those of the moment of the scrape."""
     metrics = Metrics()
     keys, reported = ["a", "b"], {"lists": 1.0}

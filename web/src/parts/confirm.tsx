@@ -9,7 +9,7 @@ interface Props {
   title: string;
   yes: string;
   danger?: boolean;
-  /** The first field is where somebody begins; else the button is. */
+  /** Focus the first field; without fields, the button. */
   hasFields?: boolean;
   /** What is wrong with the fields before anything is sent. */
   check?: () => FieldErrors;
@@ -29,7 +29,7 @@ export function Confirm({ title, yes, danger, hasFields, check, onErrors, childr
   }, []);
   const show = (errors: FieldErrors) => {
     onErrors?.(errors);
-    // After the errors are drawn: the first field that is wrong is where to go on.
+    // After the errors are drawn: focus the first invalid field.
     setTimeout(() => dialog.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
   };
   const act = async () => {

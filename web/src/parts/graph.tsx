@@ -41,7 +41,7 @@ import type { Shown, ShownNode } from "./graph_nodes";
 import { CloseIcon, FitIcon, WholeIcon } from "./icons";
 
 const LEAST = 0.02;
-/** Smaller than this only shapes and colors are drawn: no text rather than text that nobody can read. */
+/** Smaller than this only shapes and colors are drawn: no text rather than unreadable text. */
 const FAR = 0.42;
 const FEW = 120;
 /** From so many boxes on, what is far is drawn on a canvas. */
@@ -65,14 +65,14 @@ interface Props {
   find: string;
   /** The chosen step is brought into the middle each time this grows. */
   jump?: number;
-  /** Steps that nobody has run have no phase. */
+  /** Steps that were never run have no phase. */
   isDefinition?: boolean;
   onChoose: (path: string) => void;
   /** Opens or closes a nested run or a stack in place. */
   onOpen: (id: string) => void;
 }
 
-/** Zoom in steps: names are shortened anew when the text must grow, not with every turn of the wheel. */
+/** Zoom in steps: names are shortened again when the text must grow, not with every turn of the wheel. */
 function levelOf(zoom: number): number {
   return zoom >= READABLE ? 1 : Math.max(FAR - 0.02, Math.floor(zoom * 20) / 20);
 }
@@ -165,7 +165,7 @@ function Drawn({
     if (next !== before) move(next);
   }, [chosenBox, where, flow, move]);
 
-  // A new layout, because somebody opened something or a nested run grew: what one looks at stays where it is.
+  // A new layout, because the user opened something or a nested run grew: what the user looks at stays where it is.
   const placesBefore = useRef(where);
   useLayoutEffect(() => {
     const before = placesBefore.current;
@@ -176,7 +176,7 @@ function Drawn({
     const anchor = [turned.current, chosenBox, inSight(both, view, space())].find((id) => id && both.has(id));
     const place = where.get(anchor ?? "") as Place;
     const next = anchor ? held(view, both.get(anchor) as Place, place) : view;
-    // What somebody opens is shown from its beginning; nothing else moves the graph.
+    // What the user opens is shown from its beginning; nothing else moves the graph.
     if (anchor) move(anchor === turned.current ? revealed(next, place, space()) : next);
     turned.current = null;
     setMap(!fits(extent(made.boxes), space()));
@@ -192,7 +192,7 @@ function Drawn({
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [chosenBox, jump, where]);
   useEffect(() => {
-    // The panel of a step takes room away: the graph stays, and the step stays in sight. Another window is another matter.
+    // The panel of a step takes room away: the graph stays, and the step stays visible. A resized window is handled elsewhere.
     let [width, height] = [window.innerWidth, window.innerHeight];
     let top = room.current?.getBoundingClientRect().top ?? 0;
     const observer = new ResizeObserver(() => {

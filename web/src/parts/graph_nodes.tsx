@@ -149,7 +149,7 @@ const FrameNode = memo(function FrameNode({ data }: NodeProps<ShownNode>) {
 
 export const KINDS = { step: StepNode, stack: StackNode, frame: FrameNode };
 
-/** The same value as before if it looks the same: a thousand nodes are not drawn anew each second. */
+/** The same value as before if it looks the same: a thousand nodes are not redrawn each second. */
 export function nodeOf(data: Shown, before: ShownNode | undefined): ShownNode {
   if (before && (Object.keys(data) as (keyof Shown)[]).every((key) => isSame(before.data[key], data[key])))
     return before;

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 import type { Layout } from "../graph_layout";
 import type { AnyPhase } from "../types";
 
-const COLOURS: Record<AnyPhase, string> = {
+const COLORS: Record<AnyPhase, string> = {
   Pending: "--wait",
   Running: "--run",
   Retrying: "--retry",
@@ -42,7 +42,7 @@ export function Overview({ made, phaseOf, isDim, chosen, words }: Props) {
       element.style.color = `var(${name})`;
       return getComputedStyle(element).color;
     };
-    const colors = new Map(Object.entries(COLOURS).map(([phase, name]) => [phase, color(name)]));
+    const colors = new Map(Object.entries(COLORS).map(([phase, name]) => [phase, color(name)]));
     const corners = new Map<string, { x: number; y: number; width: number; height: number }>();
     for (const box of made.boxes) {
       const around = box.parent ? corners.get(box.parent) : undefined;

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import { keepWidth, keptWidth, keyStep, panelWidth } from "../panel_width";
 
-/** A panel beside the view, as wide as somebody drags it. On a phone it covers the lower part of the screen. */
+/** A panel next to the view, as wide as the user drags it. On a phone it covers the lower part of the screen. */
 export function SidePanel({ label, children }: { label: string; children: ReactNode }) {
   const [width, setWidth] = useState(() => keptWidth(window.innerWidth));
   const [isDragged, setDragged] = useState(false);

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 
 import { CopyButton } from "./notice";
 
-/** An object as people write it. The library comes when somebody looks. */
+/** An object as people write it. The library is loaded on first use. */
 export function YamlText({ value, label }: { value: unknown; label: string }) {
   const [text, setText] = useState<string | null>(null);
   useEffect(() => {

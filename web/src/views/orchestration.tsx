@@ -20,7 +20,7 @@ const TABS = ["runs", "graph", "parameters", "yaml"] as const;
 const TITLES = { runs: "Runs", graph: "Graph", parameters: "Parameters", yaml: "YAML" };
 const EVERY = 10_000;
 const NOTHING: ReadonlyMap<string, RunDetail> = new Map();
-const NOBODY: ReadonlySet<string> = new Set();
+const NOTHING_PICKED: ReadonlySet<string> = new Set();
 
 export function OrchestrationView({ namespace, name }: { namespace: string; name: string }) {
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/orchestrations/${encodeURIComponent(name)}`;
@@ -106,7 +106,7 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
                   runs={runs}
                   now={now}
                   at={-1}
-                  picked={NOBODY}
+                  picked={NOTHING_PICKED}
                   onPick={() => navigate(`/?orchestration=${name}&nested=yes`)}
                   onEnd={() => hasMore && more()}
                   hasNamespaces={false}
@@ -187,7 +187,7 @@ function Number({ name, value }: { name: string; value: string }) {
   );
 }
 
-/** Steps that nobody has run. */
+/** Steps that were never run. */
 function definitionSteps(graph: NonNullable<OrchestrationDetail["graph"]>): Step[] {
   const needs = new Map<string, string[]>(graph.nodes.map((node) => [node.name, []]));
   for (const edge of graph.edges) needs.get(edge.target)?.push(edge.source);

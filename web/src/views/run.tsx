@@ -147,7 +147,7 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
   const placed = useMemo(() => {
     if (tab !== "list") return matching;
     return ordered(phase ? matching.filter(({ step }) => step.phase === phase) : matching, sort, isDown, now);
-    // While a run goes on its durations change each second; the order follows the changes of its steps.
+    // While a run is running its durations change each second; the order follows the changes of its steps.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [matching, tab, phase, sort, isDown]);
   const [jump, setJump] = useState(0);

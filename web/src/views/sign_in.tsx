@@ -5,25 +5,25 @@ import { commandLine } from "../instance";
 import { FieldError } from "../parts/parameter_fields";
 import { Command } from "../parts/notice";
 
-/** Why somebody must sign in: the page says what happened before it asks for anything. */
-export type Lost = "link" | "session" | "nobody";
+/** Why the user must sign in: the page says what happened before it asks for anything. */
+export type Lost = "link" | "session" | "none";
 
 const TITLES: Record<Lost, string> = {
   link: "This link is no longer valid",
   session: "Your session has ended",
-  nobody: "Sign in",
+  none: "Sign in",
 };
 
 const REASONS: Record<Lost, string> = {
   link: "The token in the address is not the token of this control plane. A new token is made when the data directory is new or its page-token file was deleted.",
   session:
     "A session lasts 30 days, and ends when the page token changes. What you looked at is still there after you sign in.",
-  nobody: "This browser has no session with this control plane.",
+  none: "This browser has no session with this control plane.",
 };
 
-/** By what the server said: it names an ended session, and a token that nobody knows. */
+/** By what the server said: it names an ended session, or an unknown token. */
 export function lostBy(detail: string): Lost {
-  return detail.includes("session") ? "session" : "nobody";
+  return detail.includes("session") ? "session" : "none";
 }
 
 export function SignIn({ lost, onDone }: { lost: Lost; onDone: () => void }) {

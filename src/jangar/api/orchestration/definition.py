@@ -73,7 +73,7 @@ class StepImplementation(ImplementationText):
     """An inline task: under `inline` or, in older manifests, directly."""
 
     inline: ImplementationText | None = Field(None, description="The task.")
-    text: str | None = Field(  # type: ignore[assignment]  # required there, optional beside `inline`
+    text: str | None = Field(  # type: ignore[assignment]  # required there, optional next to `inline`
         None,
         description="Text of the task. Older manifests set it here instead of in inline.text.",
         max_length=131072,

@@ -315,10 +315,10 @@ def node_agent_command(
     from jangar.processes.embedded_kubernetes import NodeAgentProcess, run_node_agent  # noqa: PLC0415
 
     if data_dir is None:
-        beside = kubeconfig.parent if kubeconfig is not None else None
-        if beside is None or not (beside / "objects.db").exists():
+        config_dir = kubeconfig.parent if kubeconfig is not None else None
+        if config_dir is None or not (config_dir / "objects.db").exists():
             raise typer.BadParameter("pass the data directory of `jangar apiserver`", param_hint="--data-dir")
-        data_dir = beside
+        data_dir = config_dir
     settings = NodeAgentProcess(
         data_dir=data_dir,
         kubeconfig=kubeconfig,

@@ -156,7 +156,7 @@ def _join(above: Node, below: Node) -> None:
 
 
 def _order(layers: list[list[Node]], *, down: bool) -> None:
-    """Each node near the middle of its neighbours; equals keep their order, so list order decides at last."""
+    """Each node near the middle of its neighbors; equals keep their order, so ties follow list order."""
     for layer in layers if down else reversed(layers):
         places = {node: place for row in layers for place, node in enumerate(row)}
         middle = {node: _middle(node.up if down else node.down, places) for node in layer}
@@ -189,7 +189,7 @@ def _mean(nodes: Sequence[Node], otherwise: int) -> float:
 
 
 def _place(layer: list[Node], wanted: list[float]) -> None:
-    """As near as possible to the wanted columns without touching: least squares by pooling neighbours."""
+    """As near as possible to the wanted columns without touching: least squares by pooling neighbors."""
     offsets, offset = [], 0
     for index, node in enumerate(layer):
         if index:

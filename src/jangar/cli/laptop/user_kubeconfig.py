@@ -28,16 +28,16 @@ def merge(ours: Path, theirs: Path) -> bool:
     theirs.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # A symbolic link, as of people who keep their files elsewhere, stays one.
     target = theirs.resolve()
-    beside = target.with_name(f".{target.name}.jangar-{os.getpid()}")
+    temporary = target.with_name(f".{target.name}.jangar-{os.getpid()}")
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
     try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
             yaml.dump(merged, file, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(target)
+        temporary.replace(target)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return bool(merged["current-context"] == CONTEXT)
 
 

@@ -121,7 +121,7 @@ class AgentRunRequests:
         return self._admission(run) or WorkDefined(), command, attempt_limits
 
     def _admission(self, run: Cached) -> WorkHeld | WorkRejected | None:
-        """Why the attempt may not start; None if it may. Checked anew for each attempt."""
+        """Why the attempt may not start; None if it may. Checked again for each attempt."""
         if self.denial is None:
             return None
         status = run.view.get("status") or {}

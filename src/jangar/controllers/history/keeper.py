@@ -62,9 +62,9 @@ class HistoryPruner:
     """Deletes old rows, at the start and once an hour."""
 
     retention: timedelta | None
-    """How long rows are kept; None for ever."""
+    """How long rows are kept; None means forever."""
     log_retention: timedelta | None
-    """How long log tails are kept; None for ever."""
+    """How long log tails are kept; None means forever."""
     deleted: Counter[str]
     is_pruning: bool = False
     """Whether the last deletion left more to delete."""
@@ -133,7 +133,7 @@ class HistoryKeeper:
         informer.subscribe(lambda change: self._update(kind, change))
 
     def is_pending(self, cached: Cached) -> bool:
-        """Whether the object, or one that it owns, is not stored; its controller is then woken once it is."""
+        """Whether the object, or one that it owns, is not stored; its controller is then notified once it is."""
         return self._objects.is_pending(cached)
 
     def resync(self) -> None:

@@ -53,7 +53,7 @@ class PendingObjects:
     _stored: dict[str, str] = field(default_factory=dict)
     """By uid, when the stored status was written."""
     _waiters: set[str] = field(default_factory=set)
-    """Uids of objects that are woken once they are stored."""
+    """Uids of objects whose controllers are notified once they are stored."""
 
     def update(self, kind: str, change: Change, now: float) -> PendingObject | None:
         """Apply a change; returns an object that was deleted before it was stored."""
@@ -81,7 +81,7 @@ class PendingObjects:
         )
 
     def is_pending(self, cached: Cached) -> bool:
-        """Whether the object, or one that it owns, is not stored; its controller is then woken once it is."""
+        """Whether the object, or one that it owns, is not stored; its controller is then notified once it is."""
         is_pending = (
             cached.uid in self.pending
             or cached.uid not in self._stored

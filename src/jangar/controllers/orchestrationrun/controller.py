@@ -55,7 +55,7 @@ def _reconciler(context: ControllerContext) -> Reconciliation:
             memories.forget(change.subject.uid)
 
     for informer in children.values():
-        informer.subscribe(memories.heard)
+        informer.subscribe(memories.record_change)
     runs.subscribe(forget_deleted)
     reconcile = RunReconciler(
         dependencies=ActionDependencies(

@@ -181,7 +181,7 @@ class Memories:
         self._runs.clear()
         self._ended.clear()
 
-    def heard(self, change: Change) -> None:
+    def record_change(self, change: Change) -> None:
         """Remember the change of a child for the next pass of its run."""
         child = change.subject
         owner = child.controller

@@ -84,7 +84,7 @@ class RunReconciler:
     def _extra_fields(
         self, seen: Cached, memory: RunMemory, snapshot: RunSnapshot, planned: Plan
     ) -> Mapping[str, Any]:
-        """Status fields beside the record. A snapshot's name and hash are recorded before it is created."""
+        """Status fields outside the record. A snapshot's name and hash are recorded before it is created."""
         retention = self._retention(seen, snapshot).document(planned.status)
         reference = memory.pinned.reference if memory.pinned else None
         if reference is None and snapshot.found is not None and PinDefinition() in planned.actions:

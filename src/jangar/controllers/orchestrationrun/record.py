@@ -102,7 +102,7 @@ class MissingPage(ValueError):
 
 
 def _is_recorded(page: Mapping[str, Any], run: Cached, recorded: Mapping[str, Any]) -> bool:
-    """Whether the page is the recorded one. Its uid decides: anybody who may create ConfigMaps can copy the rest."""
+    """Whether the page is the recorded one. Its uid decides: any user who may create ConfigMaps can copy the rest."""
     meta = page["metadata"]
     known = recorded.get("uids")
     is_known = meta["uid"] in known if known else meta["name"] in (recorded.get("names") or ())

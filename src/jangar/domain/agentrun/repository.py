@@ -80,7 +80,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoRepository:
-    """Why the run goes on without one."""
+    """Why the run continues without one."""
 
     message: str
     denied: bool = False

@@ -79,7 +79,7 @@ class Command:
     app_token: AppToken | None = None
     """A token to create for it; it is stored in a Secret of its own."""
     status_fields: Mapping[str, Any] = field(default_factory=dict)
-    """Further status fields of the child, beside the Job; no secrets."""
+    """Further status fields of the child, in addition to the Job; no secrets."""
     claim: str | None = None
     """A name that only one child may claim; a second one is refused."""
     pod: PodSettings = field(default_factory=PodSettings)

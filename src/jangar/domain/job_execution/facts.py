@@ -135,7 +135,7 @@ def _grace(pod: Doc) -> timedelta | None:
 
 
 def _deletion_requested_at(meta: Doc) -> datetime | None:
-    """When the deletion was asked for: `deletionTimestamp` is that plus the grace period that stands beside it.
+    """When the deletion was requested: `deletionTimestamp` minus `deletionGracePeriodSeconds`.
 
     A kubelet that shortens the grace period to nothing rewrites both together, and never to a time that has passed.
     """

@@ -44,7 +44,7 @@ _BACK_OFF: Final = re.compile(r'Back-off pulling image "[^"]*"')
 _POD_NAME: Final = re.compile(r'pods "[^"]*"')
 _LOST: Final = frozenset({"SupervisorLost", "RecordsLost"})
 _BY_PROGRAM: Final = frozenset({None, "", "Error", "Completed"})
-"""Reasons that say no more than the exit code; the message beside them is the program's own."""
+"""Reasons that say no more than the exit code; their message is the program's own."""
 _BY_SHELL: Final = {126: "the command is not executable", 127: "command not found"}
 _KILLED: Final = 137
 _SIGNALS: Final = {128 + signal.value: signal.name for signal in Signals}
@@ -323,9 +323,11 @@ def _interrupted(
     evicted = pod.disrupted or pod.reason == Reason.EVICTED
     if evicted and (pod.disrupted_at is None or not_before(ended_at, pod.disrupted_at)):
         return _failed(Reason.EVICTED, pod.message or "the pod was evicted")
-    asked_at = pod.deletion_requested_at
+    deletion_requested_at = pod.deletion_requested_at
     if pod.deleting and (
-        asked_at is None or not_before(ended_at, asked_at) or (pod.deletion_is_final and _killed(ends))
+        deletion_requested_at is None
+        or not_before(ended_at, deletion_requested_at)
+        or (pod.deletion_is_final and _killed(ends))
     ):
         if job is not None and job.deleting:
             return _failed(Reason.JOB_DELETED, "the Job was deleted while it was running")

@@ -1,7 +1,7 @@
 """Names of the objects that a run owns, and the hash by which it recognizes a child.
 
 A name is a function of run uid, step and attempt, so a second create collides (DAG-9). A name and an owner reference
-prove nothing: anybody who may create the kind can write both. The run records the hash before it creates the child,
+prove nothing: any user who may create the kind can write both. The run records the hash before it creates the child,
 and the child's uid once it exists; an object that has neither is not the run's.
 """
 

@@ -100,7 +100,7 @@ class ImagePattern:
         return self.tag is None or (image.pulled_tag is not None and matches(self.tag, image.pulled_tag))
 
     def denies(self, image: Image) -> bool:
-        """Whether the image may be one of those: a tag beside a digest is believed."""
+        """Whether the image may be one of those: the tag of a reference with a digest counts."""
         if not self._is_of_repository(image):
             return False
         if self.digest is not None:

@@ -78,7 +78,7 @@ class Pods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionPolicy:
-    """Everything that decides about runs beside what their Agents and SecretBindings say."""
+    """Everything that decides about runs, besides their Agents and SecretBindings."""
 
     concurrency: Concurrency = field(default_factory=Concurrency)
     queue: Queue = field(default_factory=Queue)

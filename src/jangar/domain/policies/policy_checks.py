@@ -38,20 +38,20 @@ def parse_node_label_pattern(text: str) -> str:
     return text
 
 
-def allows_toleration(patterns: Sequence[str], asked: str) -> bool:
+def allows_toleration(patterns: Sequence[str], requested: str) -> bool:
     """Whether one of the patterns means the toleration."""
-    return any(_covers(_parts(pattern), _parts(asked)) for pattern in patterns)
+    return any(_covers(_parts(pattern), _parts(requested)) for pattern in patterns)
 
 
-def allows_node_label(patterns: Sequence[str], asked: str) -> bool:
+def allows_node_label(patterns: Sequence[str], requested: str) -> bool:
     """Whether one of the patterns means the label."""
-    key, _, value = asked.partition("=")
+    key, _, value = requested.partition("=")
     return any(_covers((*_key_and_value(pattern), ANY), (key, value, "")) for pattern in patterns)
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    labelled, colon, effect = text.rpartition(":")
-    key, value = _key_and_value(labelled if colon else text)
+    label, colon, effect = text.rpartition(":")
+    key, value = _key_and_value(label if colon else text)
     return key, value, effect if colon else ANY
 
 
@@ -60,12 +60,12 @@ def _key_and_value(text: str) -> tuple[str, str]:
     return key, value if equals else ANY
 
 
-def _covers(pattern: tuple[str, str, str], asked: tuple[str, str, str]) -> bool:
-    return all(matches(wanted, given) for wanted, given in zip(pattern, asked, strict=True))
+def _covers(pattern: tuple[str, str, str], requested: tuple[str, str, str]) -> bool:
+    return all(matches(wanted, given) for wanted, given in zip(pattern, requested, strict=True))
 
 
 SYSTEM_PRIORITY: Final = "system-"
-"""Classes of the cluster's own pods begin so: they evict the pods of everybody else."""
+"""Classes of the cluster's own pods begin so: they evict all other pods."""
 
 
 def pod_denials(request: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
@@ -112,11 +112,12 @@ def is_allowed_host(address: str, hosts: tuple[str, ...]) -> bool:
     return host is not None and first_match(hosts, host) is not None
 
 
-def _deny(reason: Reason, what: str, asked: str, allowed: tuple[str, ...]) -> Deny:
+def _deny(reason: Reason, what: str, requested: str, allowed: tuple[str, ...]) -> Deny:
     may = f"only {listed(allowed)}" if allowed else "none"
     return Deny(
         reason=reason,
-        message=f"{what} {asked} is not allowed; the operator allows {may}: remove it, or ask the operator to list it",
+        message=f"{what} {requested} is not allowed; the operator allows {may}: "
+        "remove it, or ask the operator to list it",
     )
 
 

@@ -43,7 +43,7 @@ FILES = "jangar-files"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """What the controller decides about a Job beside the command."""
+    """What the controller decides about a Job, in addition to the command."""
 
     name: str
     namespace: str
@@ -126,7 +126,7 @@ def claim_manifest(command: Command, placement: Placement) -> dict[str, Any] | N
 
 
 def _files_name(command: Command, placement: Placement) -> str:
-    """By content: an attempt that is begun anew after a change never mounts what it was not made for."""
+    """By content: an attempt that restarts after a change never mounts files of an earlier one."""
     digest = hashlib.sha256(json.dumps(dict(command.files), sort_keys=True).encode()).hexdigest()
     return f"{placement.name}-{digest[:10]}"
 

@@ -301,7 +301,7 @@ class ControlPlane(ResponseModel):
 
 
 class HistoryKept(ResponseModel):
-    """How long history keeps what it stores, from the end of a run; null for ever."""
+    """How long history keeps what it stores, from the end of a run; null means forever."""
 
     record_seconds: int | None
     log_seconds: int | None

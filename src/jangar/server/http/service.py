@@ -19,7 +19,7 @@ Parts = Callable[[], Mapping[str, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryKept:
-    """How long the history keeps a run and its log; None for ever."""
+    """How long the history keeps a run and its log; None means forever."""
 
     record: timedelta | None
     log_tail: timedelta | None
@@ -44,7 +44,7 @@ class Service:
     tails: Path | None = None
     """Directory with the stored ends of logs, on a laptop."""
     metrics: Callable[[], bytes] = lambda: b""
-    """Metrics of the process beside those of HTTP."""
+    """Metrics of the process, in addition to those of HTTP."""
     keys: KeyStore | None = None
     """Keeps idempotency keys longer than the objects created with them."""
     command_prefix: str = "jangar"

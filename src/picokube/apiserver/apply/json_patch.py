@@ -98,7 +98,7 @@ class _Document:
 
     def place(self, path: str, doing: str) -> tuple[Any, str]:
         """The container that holds the last part of a path, ready to be changed, and that part."""
-        found, last = self.sight(path, doing)
+        found, last = self.locate(path, doing)
         if id(found) in self._own:
             return found, last
         parts = [_decoded(part) for part in path.split("/")[1:-1]]
@@ -116,7 +116,7 @@ class _Document:
         self._own[id(copy)] = copy
         return copy
 
-    def sight(self, path: str, doing: str) -> tuple[Any, str]:
+    def locate(self, path: str, doing: str) -> tuple[Any, str]:
         """The container and the last part of a path, for reading."""
         parts = path.split("/")[1:]
         if not parts:
@@ -174,7 +174,7 @@ def _move(document: _Document, operation: dict[str, Any]) -> None:
 
 
 def _copy(document: _Document, operation: dict[str, Any]) -> None:
-    container, key = document.sight(_text(operation, "from"), "copy")
+    container, key = document.locate(_text(operation, "from"), "copy")
     value = _found(container, key)
     container, key = document.place(_text(operation, "path"), "copy")
     raw = orjson.dumps(value)
@@ -190,7 +190,7 @@ def _copy(document: _Document, operation: dict[str, Any]) -> None:
 def _test(document: _Document, operation: dict[str, Any]) -> None:
     path, wanted = _text(operation, "path"), operation.get("value")
     if path:
-        container, key = document.sight(path, "test")
+        container, key = document.locate(path, "test")
         found = _found(container, key)
         absent = found is not None and "value" not in operation
     else:

@@ -47,11 +47,11 @@ class Authenticator:
         self,
         tokens: Mapping[str, User],
         *,
-        everybody: User | None = None,
+        tokenless_user: User | None = None,
         accounts: TokenVerifier | None = None,
     ) -> None:
         self._tokens = {token: _authenticated(user) for token, user in tokens.items()}
-        self._everybody = _authenticated(everybody) if everybody else ANONYMOUS
+        self._tokenless_user = _authenticated(tokenless_user) if tokenless_user else ANONYMOUS
         self._accounts = accounts
 
     def authenticated(self, request: Request) -> Request:
@@ -82,7 +82,7 @@ class Authenticator:
                     return user
                 case InvalidToken():
                     raise errors.unauthorized()
-        return self._everybody
+        return self._tokenless_user
 
 
 def _authenticated(user: User) -> User:

@@ -12,7 +12,7 @@ CONTEXT = "jangar"
 
 def write_kubeconfig(path: Path, *, server: str, token: str, authority: Path | None, directory: Path) -> None:
     """Readable by its owner alone; replaced as a whole, never half written. Names the data directory of the server, by
-    which commands find what the server keeps beside its objects.
+    which commands find what the server keeps next to its objects.
     """
     cluster: dict[str, Any] = {"server": server}
     if authority is not None:

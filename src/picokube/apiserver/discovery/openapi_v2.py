@@ -325,7 +325,7 @@ def _schema(schema: Any) -> Any:
 
 
 def _of_choices(schema: Mapping[str, Any]) -> JsonObject:
-    """The v2 form of a reference beside a description, and of an int-or-string."""
+    """The v2 form of a reference with a description, and of an int-or-string."""
     whole: list[Mapping[str, Any]] = schema.get("allOf") or []
     if len(whole) == 1 and "$ref" in whole[0]:
         return {"$ref": whole[0]["$ref"].replace(_V3_PREFIX, _V2_PREFIX)}

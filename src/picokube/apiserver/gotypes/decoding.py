@@ -183,8 +183,8 @@ class Decoding:
         try:
             return self._scalar(value, form, inside)
         except WrongType as error:
-            said = str(error).partition(" into Go struct field ")[0]
-            raise WrongType(str(error), f"{said} into Go value of type {form.name}") from error
+            message = str(error).partition(" into Go struct field ")[0]
+            raise WrongType(str(error), f"{message} into Go value of type {form.name}") from error
 
     def _schema(self, value: Any, inside: Struct) -> Any:
         """Types that read themselves, without reporting unknown fields."""

@@ -158,7 +158,7 @@ def _form(name: str, field: Field) -> _Form:
 
 
 def _each_time(go_type: GoType) -> Callable[[], Any]:
-    """The empty value of a type, anew: it may be filled in. A pointer that is always written is null."""
+    """A new empty value of a type: it may be filled in. A pointer that is always written is null."""
     return lambda: None if isinstance(go_type, Pointer) else zero(go_type)
 
 

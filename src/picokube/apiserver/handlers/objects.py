@@ -86,7 +86,7 @@ def too_large_version(context: ServerContext, requested: int) -> errors.ApiError
 
 
 LATEST = -1
-"""In a token: go on with whatever is there now."""
+"""In a token: continue with the newest revision."""
 
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "

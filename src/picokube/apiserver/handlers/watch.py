@@ -194,7 +194,7 @@ async def _until(requested: _WatchRequest, since: int) -> AsyncIterator[Sequence
                 else:
                     yield batch
     except Compacted as error:
-        expired = errors.Expired(f"too old resource version: {error.asked} ({error.floor})")
+        expired = errors.Expired(f"too old resource version: {error.requested} ({error.floor})")
         yield _line("ERROR", orjson.dumps(expired.status()))
     except (StopAsyncIteration, TooSlow):
         return

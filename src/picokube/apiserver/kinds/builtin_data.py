@@ -54,11 +54,11 @@ def _expanded(schema: Any, inside: tuple[str, ...]) -> Any:
     name = schema.get("$ref")
     if not isinstance(name, str):
         return {key: _expanded(item, inside) for key, item in schema.items()}
-    beside = {key: item for key, item in schema.items() if key != "$ref"}
+    siblings = {key: item for key, item in schema.items() if key != "$ref"}
     if name in inside:
-        return _open(name) | beside
+        return _open(name) | siblings
     cycle = tuple(item for item in inside if item in _recursive())
-    return _part(name, cycle) | beside
+    return _part(name, cycle) | siblings
 
 
 @cache

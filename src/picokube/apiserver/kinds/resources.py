@@ -187,7 +187,7 @@ class Registry:
         self._by_kind: dict[tuple[str, str], ResourceType] | None = None
         """Built on first use, and again after a change."""
         self.generation = 0
-        """Rises with every change; what is derived from the table is made anew when it does."""
+        """Rises with every change; what is derived from the table is then rebuilt."""
         self.listeners: set[Callable[[], None]] = set()
         """Called after every change."""
         for item in built_in:

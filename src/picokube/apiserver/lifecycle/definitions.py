@@ -239,10 +239,10 @@ class DefinitionController:
     async def _empty(self, name: str) -> None:
         """Delete every object of the kind, then the definition."""
 
-        def begun(old: JsonObject) -> tuple[JsonObject, bool]:
+        def start(old: JsonObject) -> tuple[JsonObject, bool]:
             return {**old, "status": emptying(old, self._context.now())}, False
 
-        def done(old: JsonObject) -> tuple[JsonObject, bool]:
+        def finish(old: JsonObject) -> tuple[JsonObject, bool]:
             return emptied(old, self._context.now()), False
 
         try:
@@ -251,11 +251,11 @@ class DefinitionController:
             if definition is None or CLEANUP not in (definition["metadata"].get("finalizers") or ()):
                 return
             # No object is created after the deletion was write of; those before are committed once this is.
-            await self._write(name, begun)
+            await self._write(name, start)
             if is_true(definition, ESTABLISHED) and not self._context.registry.is_built_in(name):
                 await self._delete_objects(name)
             if not self._is_held(name):
-                await self._write(name, done)
+                await self._write(name, finish)
         finally:
             self._emptying.discard(name)
 

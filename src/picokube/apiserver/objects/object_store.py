@@ -1,7 +1,7 @@
 """Creates and changes objects: the order of checks, what only the server sets, and the one place that stores.
 
-A change is a pure function of the stored object, which nothing else changes meanwhile. Large objects are checked beside
-the event loop. Knows no verb and no kind.
+A change is a pure function of the stored object, which nothing else changes meanwhile. Large objects are checked
+outside the event loop. Knows no verb and no kind.
 """
 
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Where objects live: a log of revisions, committed before anybody hears of them. Knows bytes and keys, no kinds."""
+"""Where objects live: a log of revisions, committed before any watcher gets them. Knows bytes and keys, no kinds."""

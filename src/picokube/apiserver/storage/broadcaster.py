@@ -4,7 +4,7 @@ A watcher behind the history in memory reads the log, a stretch at a time, until
 events are pushed to it. Both happen on the event loop without a pause between the last read and the first push, so no
 event is missed or delivered twice. All watchers share the same events.
 
-Watchers are woken in rounds. After a round the broadcaster pauses for as long as the round took, within limits: a
+Watchers are notified in rounds. After a round the broadcaster pauses for as long as the round took, within limits: a
 thousand watchers leave time for other work, and events committed in the meantime reach each of them in one batch.
 """
 
@@ -199,7 +199,7 @@ class Watcher:
         self._wake()
 
     def push(self, event: Event) -> bool:
-        """Keep an event for the next batch; whether the watcher is to be woken, having had none."""
+        """Keep an event for the next batch; return whether the watcher had none and must be notified."""
         if self._namespace is not None and event.object.key.namespace != self._namespace:
             return False
         if event.object.revision <= self.revision:

@@ -91,7 +91,7 @@ def prepare(connection: sqlite3.Connection, path: Path | str) -> None:
     """Create the tables in a new file; refuse a file that is not ours or not of this version."""
     check(connection, path)
     with suppress(sqlite3.OperationalError):
-        # A full disk, or a reader beside us: the file works as it is, and the next start tries again.
+        # A full disk, or another reader: the file works as it is, and the next start tries again.
         enable_shrinking(connection)
     if _number(connection, "PRAGMA application_id") == APPLICATION:
         return
@@ -299,7 +299,7 @@ class Log:
         return release_pages(self._writer, pages=pages, spare=spare)
 
     def recover(self, revision: int) -> None:
-        """Open the file anew after a commit whose outcome is unknown, and undo what follows `revision`.
+        """Reopen the file after a commit whose outcome is unknown, and undo what follows `revision`.
 
         What is undone was never delivered. Raises sqlite3.Error while the file cannot be used.
         """

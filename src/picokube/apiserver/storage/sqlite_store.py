@@ -47,7 +47,7 @@ from picokube.apiserver.storage.store import (
 UNTOUCHED = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_TOOBIG})
 """After these errors SQLite has written nothing. After any other, the file must be reopened."""
 RETRIED = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CANTOPEN})
-"""Errors of the machine, which pass: the file is opened anew at once."""
+"""Transient errors of the machine: the file is reopened at once."""
 NO_SPACE = "no space left on device; the change was not made"
 
 
@@ -86,7 +86,7 @@ class Writer(Protocol):
 
 
 class Committer:
-    """Commits batches. After one whose outcome is unknown, the file is opened anew before anything else is written."""
+    """Commits batches. After one whose outcome is unknown, the file is reopened before anything else is written."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

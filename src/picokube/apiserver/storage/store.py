@@ -132,7 +132,7 @@ class Remove:
 Decision = Put | Remove | None
 Change = Callable[[Stored | None], Decision | Awaitable[Decision]]
 """From the current object to its change; None changes nothing. Raises to refuse. The key is locked while
-an awaitable decision is made; other keys go on.
+an awaitable decision is made; other keys are not blocked.
 """
 
 
@@ -157,17 +157,17 @@ class Event:
 class Compacted(Exception):
     """The history before `floor` was compacted."""
 
-    def __init__(self, asked: int, floor: int) -> None:
-        super().__init__(f"revision {asked} is older than {floor}, the oldest that is kept")
-        self.asked, self.floor = asked, floor
+    def __init__(self, requested: int, floor: int) -> None:
+        super().__init__(f"revision {requested} is older than {floor}, the oldest that is kept")
+        self.requested, self.floor = requested, floor
 
 
 class NotReached(Exception):
     """The requested revision is newer than the newest one."""
 
-    def __init__(self, asked: int, newest: int) -> None:
-        super().__init__(f"revision {asked} is newer than {newest}, the newest there is")
-        self.asked, self.newest = asked, newest
+    def __init__(self, requested: int, newest: int) -> None:
+        super().__init__(f"revision {requested} is newer than {newest}, the newest there is")
+        self.requested, self.newest = requested, newest
 
 
 class TooSlow(Exception):

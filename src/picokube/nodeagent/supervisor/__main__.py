@@ -67,7 +67,7 @@ def _daemon(directory: Path) -> Daemon:
 
 
 def _exit_code(error: OSError) -> int:
-    """The errno, which tells the agent which resource is exhausted."""
+    """The errno, from which the agent knows which resource is exhausted."""
     return error.errno if error.errno is not None and 0 < error.errno < MAX_EXIT_CODE else 1
 
 

@@ -86,10 +86,10 @@ def a_missing_object_is_not_created(s: Session):
 def generation_counts_changes_of_the_spec_only(s: Session):
     _, made = _both(s)
     changed = s.put(f"{WIDGETS}/a", {**made, "spec": {**made["spec"], "title": "x"}}).body
-    labelled = s.put(
+    labeled = s.put(
         f"{WIDGETS}/a", {**changed, "metadata": {**changed["metadata"], "labels": {"a": "b"}}}
     ).body
-    s.put(f"{WIDGETS}/a", {**labelled, "metadata": {**labelled["metadata"], "generation": 99}})
+    s.put(f"{WIDGETS}/a", {**labeled, "metadata": {**labeled["metadata"], "generation": 99}})
 
 
 def server_set_fields_cannot_be_changed(s: Session):

@@ -56,7 +56,7 @@ def files(command):
 
 
 def test_the_runner_finds_the_task_and_the_filled_in_command():
-    """In the words of the runner's contract."""
+    """With the field names of the runner's contract."""
     provider = {
         "argsTemplate": ["exec", "{{ implementation.text }}", "--model={{ agent.config.model }}"],
         "envTemplate": {"GOAL": "{{ goal.objective }}"},
@@ -99,8 +99,8 @@ def test_a_repository_comes_as_variables_and_its_token_by_name():
     }
 
 
-def test_the_status_tells_of_repository_contract_prompt_and_spec():
-    """As clients of the existing system read it; of a spec only what does not change."""
+def test_the_status_records_repository_contract_prompt_and_spec():
+    """As clients of the legacy API read it; of a spec only what does not change."""
     reported = started(run={"parameters": GIVEN, "systemPrompt": "be kind"}, vcs=VCS).status_fields
     assert (reported["vcs"]["repository"], reported["vcs"]["mode"]) == ("acme/site", "read-write")
     assert reported["systemPromptHash"] == hashlib.sha256(b"be kind").hexdigest()
@@ -120,7 +120,7 @@ def signed_in(app=None, **fields):
 
 
 def test_an_app_signs_in_with_a_token_that_is_made_later():
-    """For the one repository; the runner is told which variables hold it, and nothing holds its value."""
+    """For the one repository; the runner gets the names of its variables, and no object holds its value."""
     command = signed_in(apiBaseUrl="https://ghe.example/api/v3/")
     token = command.app_token
     assert token.url == "https://ghe.example/api/v3/app/installations/42/access_tokens"
@@ -143,7 +143,7 @@ def test_an_app_signs_in_with_a_token_that_is_made_later():
         pytest.param({"provider": "gitlab"}, "only for github", id="other-host"),
     ],
 )
-def test_a_sign_in_that_cannot_be_asked_for_is_refused_where_it_is_required(fields, words):
+def test_a_required_sign_in_that_is_unavailable_is_refused(fields, words):
     """And says what is missing."""
     found = signed_in(**fields)
     assert isinstance(found, NoCommand)
@@ -214,7 +214,7 @@ def test_a_github_task_says_its_repository_and_issue():
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("admission", "expected"),
     [
         pytest.param({"phase": "Admitted"}, None, id="admitted"),
         pytest.param(
@@ -237,9 +237,9 @@ def test_a_github_task_says_its_repository_and_issue():
         ),
     ],
 )
-def test_admission_is_waited_for(said, expected):
+def test_admission_is_waited_for(admission, expected):
     """Held and denied carry admission's own words."""
-    assert admission_blocker(said) == expected
+    assert admission_blocker(admission) == expected
 
 
 def test_the_runners_word_is_taken_as_data():

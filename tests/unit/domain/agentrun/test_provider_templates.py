@@ -29,7 +29,7 @@ VALUES = {
     ],
 )
 def test_a_template_reads_values(text, expected):
-    """Nothing that a value holds is looked at again."""
+    """Templates inside a value are not expanded."""
     assert Templates(VALUES).fill(text) == expected
 
 

@@ -70,7 +70,7 @@ def test_a_condition_is_cel_over_the_iteration():
 
 
 def test_what_to_do_without_the_file_is_the_loops_own_choice():
-    """It stops where there is none and fails where it cannot be read, unless told otherwise."""
+    """It stops where there is none and fails where it cannot be read, unless configured otherwise."""
     expression = {"expression": "iteration.last.control.more"}
     usual = loop_of(condition=expression)
     assert (usual.stops_if_missing, usual.stops_if_invalid) == (True, False)
@@ -79,7 +79,7 @@ def test_what_to_do_without_the_file_is_the_loops_own_choice():
 
 
 def test_a_condition_that_is_none_is_refused_with_its_place():
-    """What is wrong with it stands in the message."""
+    """The message says what is wrong."""
     for expression in ("iteration.", "'text'", "steps.a.phase == 'x'"):
         (problem,) = defined(
             {"name": "a", "loop": {"maxIterations": 2, "condition": {"expression": expression}}}
@@ -115,7 +115,7 @@ def test_state_that_is_required_must_outlive_an_iteration(state, workload, words
 
 
 def test_the_file_that_a_condition_looks_at():
-    """The loop's own, else the usual one; none where nobody looks."""
+    """The loop's own, else the default; none if the loop has no condition."""
     plain, looped, own = a_run(
         {"name": "a"},
         {"name": "b", "loop": {"maxIterations": 2, "condition": {"expression": "true"}}},

@@ -80,7 +80,7 @@ def test_retention_is_read_as_it_was_written(retention):
 
 
 def test_older_documents_without_a_deadline_are_over_at_once():
-    """Nobody waits for a deadline that was never given."""
+    """Without a deadline nothing is waited for."""
     written = {"requestedAt": "2026-02-07T12:00:00Z", "reason": "Cancelled"}
     assert stop_from(written) == Stop(requested_at=NOON, reason="Cancelled", deadline=NOON)
     assert cancel_from(written) == Cancel(requested_at=NOON, deadline=NOON)
@@ -93,7 +93,7 @@ def test_older_documents_without_a_deadline_are_over_at_once():
 @pytest.mark.parametrize(
     ("decision", "phase", "old", "reason"),
     [
-        pytest.param(NotRequested(), Phase.RUNNING, Lifecycle(), None, id="nobody-asks"),
+        pytest.param(NotRequested(), Phase.RUNNING, Lifecycle(), None, id="no-requester"),
         pytest.param(Accepted(cancel=CANCEL), Phase.CANCELLING, Lifecycle(), None, id="in-force"),
         pytest.param(Accepted(cancel=CANCEL), Phase.CANCELLED, Lifecycle(), None, id="it-was-heeded"),
         pytest.param(
@@ -135,7 +135,7 @@ def test_a_cancel_that_changed_nothing_says_why(decision, phase, old, reason):
 @pytest.mark.rule("CAN-7")
 def test_the_first_reason_of_a_finished_run_stays():
     """Nothing about it changes any more."""
-    said = Condition(type="CancelIgnored", status=ConditionStatus.TRUE, reason="CancelDisabled")
-    old = Lifecycle(phase=Phase.SUCCEEDED, conditions=(said,))
+    condition = Condition(type="CancelIgnored", status=ConditionStatus.TRUE, reason="CancelDisabled")
+    old = Lifecycle(phase=Phase.SUCCEEDED, conditions=(condition,))
     (claim,) = ignored_claims(Ignored(reason=Reason.ALREADY_SUCCEEDED), Phase.SUCCEEDED, old)
     assert claim.reason == "CancelDisabled"

@@ -37,14 +37,14 @@ def decided(*by, recorded=None, phase=Phase.RUNNING, enabled=True, deadline=None
 @pytest.mark.parametrize("phase", LIVE, ids=str)
 @pytest.mark.parametrize("by", list(Requester), ids=str)
 def test_a_request_is_accepted_in_every_live_phase(phase, by):
-    """CAN-2, CAN-8: whoever asks, and whatever the run is doing."""
+    """CAN-2, CAN-8: for every requester and in every phase of the run."""
     assert decided(by, phase=phase) == Accepted(
         cancel=Cancel(requested_at=NOON, deadline=at(60), requested_by=(by.value,))
     )
 
 
 @pytest.mark.rule("CAN-2")
-def test_everybody_who_asks_is_recorded_in_a_fixed_order():
+def test_all_requesters_are_recorded_in_a_fixed_order():
     """CAN-2, DAG-8: the record does not depend on the order of a set."""
     answer = decided(Requester.OWNER, Requester.DESIRED_STATE, Requester.CANCEL, Requester.DELETION)
     assert answer.cancel.requested_by == ("cancel", "deletion", "desiredState", "owner")
@@ -55,7 +55,7 @@ def test_everybody_who_asks_is_recorded_in_a_fixed_order():
 @pytest.mark.parametrize("phase", LIVE, ids=str)
 @pytest.mark.parametrize("enabled", [True, False], ids=["enabled", "disabled"])
 def test_an_accepted_request_is_never_withdrawn_and_its_times_never_move(phase, enabled):
-    """CAN-1: nobody asks any more, and it is still in force."""
+    """CAN-1: the request is withdrawn, and the cancel is still in force."""
     assert decided(recorded=EARLIER, phase=phase, enabled=enabled) == Accepted(cancel=EARLIER)
 
 
@@ -90,7 +90,7 @@ def test_the_deadline_is_the_earlier_of_the_parents_and_the_operators(given, exp
     ],
 )
 def test_a_parent_that_stops_later_can_only_bring_the_deadline_nearer(given, expected):
-    """CAN-6: a child's deadline lies before its parent's, whoever cancelled the child first."""
+    """CAN-6: a child's deadline lies before its parent's, regardless of who cancelled the child first."""
     assert decided(Requester.OWNER, recorded=EARLIER, deadline=given) == Accepted(
         cancel=Cancel(requested_at=at(-30), deadline=expected, requested_by=("cancel", "owner"))
     )
@@ -108,14 +108,14 @@ def test_a_request_after_the_end_is_ignored_and_says_why(phase, reason, by):
 @pytest.mark.parametrize(("phase", "reason"), ENDED)
 @pytest.mark.parametrize("by", [Requester.DELETION, Requester.OWNER], ids=str)
 def test_deleting_a_finished_run_is_no_ignored_cancel(phase, reason, by):
-    """CAN-7: retention deletes finished runs all day; that is nobody's cancel."""
+    """CAN-7: retention deletes finished runs; that is not a cancel request."""
     assert decided(by, phase=phase) == NotRequested()
 
 
 @pytest.mark.rule("CAN-7")
 @pytest.mark.parametrize(("phase", "reason"), ENDED)
 def test_a_request_that_ended_the_run_is_not_called_ignored_later(phase, reason):
-    """CAN-7: the field stays set after the end; only somebody new is told that it is too late."""
+    """CAN-7: the field stays set after the end; only a new requester gets the answer that it is too late."""
     assert decided(Requester.CANCEL, recorded=EARLIER, phase=phase) == Accepted(cancel=EARLIER)
     assert decided(Requester.CANCEL, Requester.DESIRED_STATE, recorded=EARLIER, phase=phase) == Accepted(
         cancel=EARLIER, ignored=reason
@@ -131,13 +131,13 @@ def test_deletion_after_a_cancelled_end_says_nothing():
 @pytest.mark.rule("CAN-9")
 @pytest.mark.parametrize("by", [Requester.CANCEL, Requester.DESIRED_STATE], ids=str)
 def test_switched_off_the_users_request_is_ignored(by):
-    """CAN-9: CancelDisabled, while the run goes on."""
+    """CAN-9: CancelDisabled, while the run continues."""
     assert decided(by, enabled=False) == Ignored(reason=Reason.CANCEL_DISABLED)
 
 
 @pytest.mark.rule("CAN-9")
 @pytest.mark.parametrize("by", [Requester.DELETION, Requester.OWNER], ids=str)
-def test_switched_off_deletion_and_the_owner_are_still_heard(by):
+def test_with_cancel_disabled_deletion_and_the_owner_still_stop_the_run(by):
     """CAN-9, GC-9: a deleted run must stop its work whatever the switch says."""
     assert decided(by, Requester.CANCEL, enabled=False) == Accepted(
         cancel=Cancel(requested_at=NOON, deadline=at(60), requested_by=(by.value,))

@@ -13,7 +13,7 @@ from jangar.domain.cancellation import BY_USER, Requester, requesters
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        pytest.param({}, set(), id="nobody"),
+        pytest.param({}, set(), id="no-requester"),
         pytest.param({"cancel": True}, {"cancel"}, id="cancel"),
         pytest.param({"cancel": False}, set(), id="cancel-false-asks-nothing"),
         pytest.param({"desiredState": "Cancelled"}, {"desiredState"}, id="desired-state"),
@@ -54,5 +54,5 @@ def test_deletion_and_the_owner_ask_too(asking, expected):
 
 @pytest.mark.rule("CAN-9")
 def test_only_the_users_fields_can_be_switched_off():
-    """CAN-9: deletion and the owner are always heard."""
+    """CAN-9: deletion and the owner always cancel."""
     assert {Requester.CANCEL, Requester.DESIRED_STATE} == BY_USER

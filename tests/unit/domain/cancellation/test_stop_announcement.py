@@ -16,7 +16,7 @@ STOP = Stop(requested_at=at(5.5), reason="Cancelled", deadline=at(60))
         pytest.param(at(5), True, id="in-that-second"),
         pytest.param(at(5.5), True, id="at-that-moment"),
         pytest.param(at(6), True, id="later"),
-        pytest.param(None, True, id="nobody-knows-when"),
+        pytest.param(None, True, id="time-unknown"),
     ],
 )
 def test_work_that_ended_in_the_second_of_its_stop_or_later_was_cut(ended_at, cut):

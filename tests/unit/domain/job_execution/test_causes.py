@@ -1,4 +1,4 @@
-"""Why work does not start and how it ended, in the words of the node (AGENT-3)."""
+"""Why work does not start and how it ended, with the node's own message (AGENT-3)."""
 
 from datetime import timedelta
 
@@ -80,14 +80,14 @@ def a_pod(reason="", message="", **more):
 )
 @pytest.mark.rule("AGENT-3")
 def test_what_keeps_a_container_from_starting_is_reported(pod, create_error, expected):
-    """E12: image, Secret, ServiceAccount, no node: each with the words of who knows it."""
+    """E12: image, Secret, ServiceAccount, no node: each with the message of its source."""
     found = waiting_cause(TEMPLATE, pod, create_error=create_error)
     assert found == (expected and Cause(reason=Reason(expected[0]), message=expected[1]))
 
 
 @pytest.mark.rule("AGENT-3")
 def test_injected_containers_are_not_looked_at_and_messages_are_bounded():
-    """A sidecar that somebody else added waits for itself; a registry may answer with a page."""
+    """A sidecar that another tool added waits for itself; a registry may answer with an HTML page."""
     proxy = ContainerFacts(name="proxy", waiting_reason="ErrImagePull", waiting_message="x")
     assert (
         waiting_cause(TEMPLATE, PodFacts(name="p", uid="u", containers=(proxy,)), create_error=None) is None
@@ -189,5 +189,5 @@ def test_a_container_that_ignored_sigterm_is_reported(code, reason, seconds, gra
     """B16: the stop took the whole grace period and ended by SIGKILL."""
     end = Terminated(exit_code=code, reason=reason, finished_at=at(seconds))
     pod = a_pod(grace=timedelta(seconds=grace))
-    said = "container main ignored SIGTERM and was killed after 30 s"
-    assert ignored_term(pod, [("main", end)], NOON) == (said if expected else "")
+    sentence = "container main ignored SIGTERM and was killed after 30 s"
+    assert ignored_term(pod, [("main", end)], NOON) == (sentence if expected else "")

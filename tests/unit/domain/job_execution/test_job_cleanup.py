@@ -26,7 +26,7 @@ AT_ONCE = Keep(duration=timedelta(0))
 
 
 def succeeded(**facts):
-    """A child that has just ended, one second after noon; its pod and Job are not let go yet."""
+    """A child that has just ended, one second after noon; its pod and Job still have their finalizers."""
     world = a_world(**facts)
     world.run_pass()
     world.add_pod()
@@ -40,7 +40,7 @@ def succeeded(**facts):
 
 
 def settled(**facts):
-    """The same with everything let go."""
+    """The same with all finalizers removed."""
     world = succeeded(**facts)
     world.run_pass()
     for uid in list(world.pods):
@@ -52,8 +52,8 @@ def settled(**facts):
 
 def deleted(world, *, after=0.0):
     world.advance(after)
-    asked = world.child.requested_by | {Requester.DELETION}
-    world.child = replace(world.child, requested_by=asked, deleted_at=world.now)
+    requested = world.child.requested_by | {Requester.DELETION}
+    world.child = replace(world.child, requested_by=requested, deleted_at=world.now)
 
 
 @pytest.mark.rule("GC-1")
@@ -97,7 +97,7 @@ def test_a_child_that_no_one_touches_costs_nothing():
     ],
 )
 def test_a_child_of_no_one_goes_when_its_time_is_over(keep, looks, shown):
-    """Its Job's name stays taken for as long as a late create could arrive."""
+    """Its Job's name stays reserved for as long as a late create could arrive."""
     world = settled(limits=replace(a_world().limits, retention=keep))
     assert world.status["retention"].get("runRetentionSeconds") == shown
     _, plan = world.planned()
@@ -123,7 +123,7 @@ def test_its_own_ttl_comes_first_and_a_child_of_a_run_goes_with_the_run():
 
 @pytest.mark.rule("GC-9")
 def test_a_deleted_child_goes_after_a_live_look_when_nothing_is_held():
-    """What is held is let go first, and the caches are not believed."""
+    """Finalizers are removed first, and the caches are not trusted."""
     world = succeeded()
     deleted(world)
     assert plan_work(world.observation(), world.now).reads == (ReadWork(job=world.job.name),)
@@ -146,7 +146,7 @@ def test_a_deleted_child_that_never_started_goes_at_once():
 
 @pytest.mark.rule("GC-9", "CAN-6")
 def test_a_child_deleted_while_it_runs_is_stopped_and_held_no_longer_than_the_bound():
-    """Then it goes, what may still run is named, and nothing of ours holds that for ever."""
+    """Then the finalizers are removed, what may still run is named, and nothing of ours holds it forever."""
     world = a_world()
     world.run_pass()
     world.add_pod()
@@ -197,7 +197,7 @@ def test_an_end_that_an_older_writer_recorded_gets_conditions_with_a_reason():
 
 
 def test_an_older_writers_word_for_nothing_has_happened_is_understood():
-    """The existing system stamps Ready on ToolRuns."""
+    """The legacy controllers set Ready on ToolRuns."""
     assert work_record({"phase": "Ready"}).lifecycle.phase is None
     world = a_world(status={"phase": "Ready"})
     world.run_pass()
@@ -224,8 +224,8 @@ def test_a_cancel_after_the_end_changes_nothing_but_the_condition():
 @pytest.mark.rule("GC-4", "GC-5")
 def test_what_the_work_asks_for_comes_before_the_operators_job_ttl():
     """A Tool may say how long its Jobs are kept; a late create still finds the name taken."""
-    asked = settled(job_ttl=3600)
-    assert asked.status["retention"]["jobTtlSeconds"] == 3600
+    child = settled(job_ttl=3600)
+    assert child.status["retention"]["jobTtlSeconds"] == 3600
     assert settled().status["retention"]["jobTtlSeconds"] == 600
     assert settled(job_ttl=1).status["retention"]["jobTtlSeconds"] > 1
 
@@ -244,7 +244,7 @@ def test_a_child_of_its_own_goes_after_its_history():
 
 @pytest.mark.rule("GC-6", "GC-9")
 def test_a_deletion_waits_for_the_history_within_its_bound():
-    """And no longer: then it goes all the same."""
+    """After the bound the finalizer is removed anyway."""
     world = settled()
     deleted(world)
     observation = replace(world.observation(), live=True, history_pending=True)

@@ -27,7 +27,7 @@ FAIL, RETRY = OnJobMissing.FAIL, OnJobMissing.RETRY
 
 
 @pytest.mark.parametrize(
-    ("recorded", "sight", "facts", "expected"),
+    ("recorded", "observed", "facts", "expected"),
     [
         pytest.param(None, ConfirmedAbsent(), {}, NothingRecorded(), id="no-intent-is-not-judged"),
         pytest.param(None, Seen(uid="u1"), {}, NothingRecorded(), id="no-intent-whatever-is-seen"),
@@ -108,9 +108,9 @@ FAIL, RETRY = OnJobMissing.FAIL, OnJobMissing.RETRY
     ],
 )
 @pytest.mark.rule("GC-2")
-def test_a_missing_job_is_never_created_lost_or_done(recorded, sight, facts, expected):
+def test_a_missing_job_is_never_created_lost_or_done(recorded, observed, facts, expected):
     """GC-2: judged only once confirmed created, and a live read confirms a miss."""
-    assert presence(recorded, sight, **({"outcome_recorded": False} | facts)) == expected
+    assert presence(recorded, observed, **({"outcome_recorded": False} | facts)) == expected
 
 
 @pytest.mark.rule("GC-2")

@@ -104,7 +104,7 @@ STOPPED = (Phase.CANCELLED, Reason.CANCELLED, 0)
             OURS,
             a_pod(ended("main", 3, at=9), ended("helper", 4, at=8)),
             (Phase.FAILED, Reason.NON_ZERO_EXIT, 4),
-            id="the-first-failure-is-told",
+            id="the-first-failure-is-reported",
         ),
         pytest.param(
             OURS,
@@ -213,7 +213,7 @@ def test_the_outcome_carries_what_the_containers_left():
 
 @pytest.mark.rule("DAG-11")
 def test_only_the_templates_first_container_returns_a_result():
-    """DAG-11: what another container left is not taken for it."""
+    """DAG-11: the result of another container does not count."""
     pod = a_pod(ended("helper", 4, message="not the result"), phase="Failed")
     assert read(pod, template=OURS).result is None
 
@@ -287,7 +287,7 @@ def test_the_message_says_what_happened(found, message):
         pytest.param(a_stop(10.9), a_pod(ended(at=10)), STOPPED, id="ended-in-that-second"),
         pytest.param(a_stop(10), a_pod(ended(at=10.4)), STOPPED, id="ended-in-that-second-by-a-fraction"),
         pytest.param(a_stop(9), a_pod(ended(at=10)), STOPPED, id="ended-later-though-with-exit-code-0"),
-        pytest.param(a_stop(), a_pod(ended(at=None)), STOPPED, id="ended-nobody-knows-when"),
+        pytest.param(a_stop(), a_pod(ended(at=None)), STOPPED, id="ended-time-unknown"),
         pytest.param(
             a_stop(20),
             a_pod(ended("main", 3)),
@@ -383,7 +383,7 @@ EVICTED = (Phase.FAILED, Reason.EVICTED, 0)
             SUCCEEDED,
             id="deleted-after-its-end",
         ),
-        pytest.param(a_pod(ended(), deleting=True), a_job(), POD_DELETED, id="deleted-nobody-knows-when"),
+        pytest.param(a_pod(ended(), deleting=True), a_job(), POD_DELETED, id="deleted-time-unknown"),
         pytest.param(
             a_pod(ended("main", 143), deleting=True, deletion_requested_at=after(9)),
             a_job(deleting=True),

@@ -29,7 +29,7 @@ def verdict(world):
 
 @pytest.mark.rule("DAG-9")
 def test_a_failed_attempt_is_repeated_as_often_as_its_terms_say():
-    """Its end is recorded, its Job is let go, and only then the next one is created."""
+    """Its end is recorded, its Job is released, and only then the next one is created."""
     world = a_world(retries=1)
     fails(world)
     for _ in range(4):

@@ -45,7 +45,7 @@ def running(**facts):
 
 @pytest.mark.rule("GC-2", "ST-4")
 def test_the_intent_is_recorded_then_the_job_created_then_seen_to_run():
-    """Name and attempt stand in the status before the create; startedAt comes with the first sight of Running."""
+    """Name and attempt are in the status before the create; startedAt is set on the first observation of Running."""
     world = a_world()
     _, plan = world.planned()
     assert plan.status.job is not None
@@ -152,7 +152,7 @@ def test_what_cannot_start_fails_at_once(work, reason):
 
 @pytest.mark.parametrize("work", [MISSING, REJECTED], ids=["missing", "rejected"])
 def test_an_intent_whose_tool_went_wrong_waits_says_why_and_looks_again(work):
-    """A create may be on the wire, so the child does not end; what it names is looked at again soon."""
+    """A create may be in flight, so the child does not end; it is requeued soon."""
     world = an_intent()
     world.work = work
     plan = world.run_pass()
@@ -198,7 +198,7 @@ def test_what_never_started_is_cancelled_at_once(requester):
 
 
 @pytest.mark.rule("CAN-9")
-def test_a_cancel_that_is_switched_off_is_ignored_and_said():
+def test_a_disabled_cancel_is_ignored_and_reported():
     """CancelIgnored, CancelDisabled; the work starts. Switched on again, the request is acted on."""
     world = a_world(requested_by=frozenset({Requester.CANCEL}))
     world.limits = replace(world.limits, cancel_enabled=False)
@@ -262,7 +262,7 @@ def waits(world, uid, reason, message=""):
 
 @pytest.mark.rule("AGENT-3")
 def test_what_a_pod_waits_for_is_reported_once():
-    """E12: reason and message stand in the status while it waits; a kubelet's alternating texts cause no write."""
+    """E12: reason and message are in the status while it waits; a kubelet's alternating texts cause no write."""
     world, uid = waiting_pod()
     waits(world, uid, "ErrImagePull", "no such image")
     assert (world.status["phase"], world.status["reason"]) == ("Pending", "ImagePullBackOff")
@@ -295,7 +295,7 @@ def test_a_pod_that_no_node_takes_says_so_until_one_does():
 
 @pytest.mark.rule("AGENT-3")
 def test_a_job_that_cannot_create_its_pod_says_why():
-    """E12: only an event tells; it is read when the pod is overdue, and again every 30 s, not in every pass."""
+    """E12: only an event has the cause; it is read when the pod is overdue, and again every 30 s, not in every pass."""
     world = a_world(create_error='Error creating: pods "x-1" is forbidden: serviceaccount "ci" not found')
     world.run_pass()
     world.advance(4)
@@ -347,7 +347,7 @@ def test_a_timeout_keeps_what_the_work_waited_for():
 
 @pytest.mark.rule("DAG-10")
 def test_a_timeout_keeps_the_reference_that_was_missing():
-    """B8: what was waited for stands in the message of the timeout."""
+    """B8: the message of the timeout says what was waited for."""
     world = a_world(timeout=timedelta(seconds=30), work=MISSING)
     world.run_pass()
     world.advance(30)

@@ -46,7 +46,7 @@ def verdict(world):
 
 @pytest.mark.rule("CAN-2", "CAN-4")
 def test_a_cancel_is_announced_in_the_write_before_the_job_is_suspended():
-    """Phase, request and stop stand in the status; only then the Job is told."""
+    """Phase, request and stop are in the status before the Job is suspended."""
     world = running()
     cancelled(world)
     with pytest.raises(Death):
@@ -66,7 +66,7 @@ def test_a_cancel_is_announced_in_the_write_before_the_job_is_suspended():
 @pytest.mark.parametrize("code", [0, 143])
 @pytest.mark.rule("CAN-5", "CAN-7")
 def test_what_ends_after_its_stop_is_cancelled_whatever_its_exit_code(code):
-    """A program that traps TERM and ends well was stopped all the same; the code is kept."""
+    """A program that traps TERM and exits with 0 was still stopped; the code is kept."""
     world = running()
     cancelled(world)
     world.run_pass()
@@ -144,7 +144,7 @@ def test_a_create_that_arrives_after_a_cancel_is_found_and_stopped():
 
 @pytest.mark.rule("CAN-6")
 def test_an_earlier_deadline_of_the_owner_counts_at_once():
-    """A stop that goes on already is bounded by it too."""
+    """A stop that is already in progress is bounded by it, too."""
     world = running(timeout=timedelta(seconds=20))
     world.advance(10)
     world.run_pass()
@@ -235,7 +235,7 @@ def test_a_job_that_vanishes_during_a_stop_does_not_hide_its_pods():
 
 @pytest.mark.rule("GC-3")
 def test_a_job_deleted_by_hand_is_announced_its_pods_ended_and_then_let_go():
-    """Nobody else ends them: JobDeleted, whatever the pod returned, and the Job goes only after the record."""
+    """The controller ends them: JobDeleted, whatever the pod returned; the Job is released only after the record."""
     world = running()
     world.job = replace(world.job, deleting=True)
     world.run_pass()
@@ -265,7 +265,7 @@ def test_an_evicted_pod_fails_with_its_reason():
 
 
 @pytest.mark.rule("GC-8", "ST-4")
-def test_work_whose_run_no_one_saw_has_a_start_all_the_same():
+def test_work_that_was_never_observed_running_still_has_a_start():
     """Its pod ended between two looks."""
     world = a_world()
     world.run_pass()
@@ -286,7 +286,7 @@ def test_work_whose_run_no_one_saw_has_a_start_all_the_same():
 )
 @pytest.mark.rule("DAG-11")
 def test_a_result_becomes_outputs(message, expected, outputs):
-    """As the contract says; the exit code is kept beside a result that is too large."""
+    """As the contract says; the exit code is kept if the result is too large."""
     world = running()
     pod = the_pod(world)
     ended = Terminated(exit_code=0, finished_at=world.now, message=message)
@@ -329,7 +329,7 @@ def test_the_result_of_a_pod_that_outlived_its_job_is_not_lost(policy):
 
 @pytest.mark.rule("GC-2", "DAG-9")
 def test_a_lost_job_is_tried_again_only_when_its_pods_have_ended_and_gone():
-    """With Retry; the lost attempt is recorded first, its pods ended and let go, and then the next one starts."""
+    """With Retry; the lost attempt is recorded first, its pods are ended and released, and then the next one starts."""
     world = running(on_job_missing=OnJobMissing.RETRY)
     first, pod = world.status["job"]["name"], the_pod(world)
     world.job = None

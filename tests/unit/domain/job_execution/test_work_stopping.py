@@ -1,4 +1,4 @@
-"""What to do next with a Job that is being stopped, and how one whose end is recorded is let go."""
+"""What to do next with a Job that is being stopped, and how one whose end is recorded is released."""
 
 from datetime import UTC, datetime, timedelta
 

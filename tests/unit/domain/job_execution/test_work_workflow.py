@@ -20,7 +20,7 @@ class Says:
 
     def __init__(self, answer, source="iteration.last.control.more"):
         self.answer, self.source = answer, source
-        self.asked = []
+        self.evaluated = []
 
     def references(self, _variable):
         return frozenset()
@@ -29,7 +29,7 @@ class Says:
         return True
 
     def evaluate(self, bindings):
-        self.asked.append(bindings["iteration"])
+        self.evaluated.append(bindings["iteration"])
         return self.answer(bindings["iteration"])
 
 
@@ -37,7 +37,7 @@ def broken(_):
     raise ValueError("no such key: more")
 
 
-def a_course(*stages, **facts):
+def a_workflow(*stages, **facts):
     return a_world(
         workflow=tuple(RuntimeStep(name=stage) if isinstance(stage, str) else stage for stage in stages),
         **facts,
@@ -94,8 +94,8 @@ def verdict(world):
 
 @pytest.mark.rule("DAG-4", "GC-1")
 def test_stages_run_one_after_another():
-    """Each Job is let go before the next is created; the last one's outputs are the child's."""
-    world = a_course("plan", "code")
+    """Each Job is released before the next is created; the last one's outputs are the child's."""
+    world = a_workflow("plan", "code")
     first = does(world, plan="two files")
     assert phases(world) == ["Succeeded", "Pending"]
     assert verdict(world) == ("Running", "Starting")
@@ -119,18 +119,18 @@ def test_stages_run_one_after_another():
 def test_names_of_jobs_are_a_function_of_stage_iteration_and_attempt():
     """Also where names of stages are alike."""
     looped = RuntimeStep(name="a", loop=Loop(max_iterations=2))
-    world = a_course(looped, "a-2", attempt_limits=AttemptLimits(retries=1))
+    world = a_workflow(looped, "a-2", attempt_limits=AttemptLimits(retries=1))
     names = [does(world, code) for code in (0, 1, 0, 1, 0)]
     assert verdict(world) == ("Succeeded", "Succeeded")
     assert len(set(names)) == 5
-    again = a_course(looped, "a-2", attempt_limits=AttemptLimits(retries=1))
+    again = a_workflow(looped, "a-2", attempt_limits=AttemptLimits(retries=1))
     assert [does(again, code) for code in (0, 1, 0, 1, 0)] == names
 
 
 @pytest.mark.rule("DAG-5")
 def test_nothing_runs_after_a_stage_that_failed():
     """The child fails with the stage's reason, and the others are Skipped."""
-    world = a_course("plan", "code", "test")
+    world = a_workflow("plan", "code", "test")
     does(world)
     does(world, code=3)
     assert verdict(world) == ("Failed", "NonZeroExit")
@@ -142,7 +142,7 @@ def test_nothing_runs_after_a_stage_that_failed():
 @pytest.mark.rule("DAG-9")
 def test_a_failed_stage_is_repeated_after_its_backoff():
     """On a timer, while the child stays Running and the stage is Retrying."""
-    world = a_course("plan", "code", attempt_limits=AttemptLimits(retries=1, backoff_seconds=30))
+    world = a_workflow("plan", "code", attempt_limits=AttemptLimits(retries=1, backoff_seconds=30))
     does(world)
     does(world, code=3)
     assert (steps(world)["code"]["phase"], world.status["phase"]) == ("Retrying", "Running")
@@ -168,7 +168,7 @@ def test_a_failed_stage_is_repeated_after_its_backoff():
 @pytest.mark.rule("DAG-10")
 def test_the_limit_of_a_stage_counts_from_its_own_beginning():
     """Neither the wait before the first nor the stages before it count, and its passing is a failure of the stage."""
-    world = a_course("plan", "code", attempt_limits=AttemptLimits(timeout_seconds=60))
+    world = a_workflow("plan", "code", attempt_limits=AttemptLimits(timeout_seconds=60))
     world.work = WorkMissing(message="not yet")
     world.run_pass()
     world.advance(100)
@@ -192,7 +192,7 @@ def test_the_limit_of_a_stage_counts_from_its_own_beginning():
 @pytest.mark.rule("CAN-2", "CAN-7", "CAN-8")
 def test_a_cancel_between_stages_starts_none():
     """What succeeded stays so, what was not begun is Skipped."""
-    world = a_course("plan", "code")
+    world = a_workflow("plan", "code")
     does(world)
     world.child = replace(world.child, requested_by=frozenset({Requester.CANCEL}))
     for _ in range(3):
@@ -206,7 +206,7 @@ def test_a_cancel_between_stages_starts_none():
 @pytest.mark.rule("CAN-4", "CAN-7")
 def test_a_cancelled_stage_keeps_what_it_had_written():
     """In its outcome and in the child's."""
-    world = a_course("plan", "code", "test")
+    world = a_workflow("plan", "code", "test")
     does(world)
     starts(world)
     world.child = replace(world.child, requested_by=frozenset({Requester.CANCEL}))
@@ -224,7 +224,7 @@ def test_a_cancelled_stage_keeps_what_it_had_written():
 @pytest.mark.rule("CAN-7")
 def test_a_stage_that_ended_before_the_stop_is_followed_by_nothing():
     """Its own end is kept, and the cancel cuts what would have come."""
-    world = a_course("plan", "code")
+    world = a_workflow("plan", "code")
     starts(world)
     world.advance(5)
     uid = pod_of(world)
@@ -242,7 +242,7 @@ def test_a_stage_that_ended_before_the_stop_is_followed_by_nothing():
 
 def test_a_stopped_attempt_after_the_first_is_not_taken_for_one_that_ended_before():
     """The time at which the first one was seen to run says nothing about the clock of a later one's node."""
-    world = a_course("plan", "code")
+    world = a_workflow("plan", "code")
     does(world)
     world.advance(600)
     starts(world)
@@ -256,7 +256,7 @@ def test_a_stopped_attempt_after_the_first_is_not_taken_for_one_that_ended_befor
 
 def test_what_a_later_stage_names_is_waited_for_and_what_is_wrong_with_it_fails():
     """As with the first one."""
-    world = a_course("plan", "code")
+    world = a_workflow("plan", "code")
     does(world)
     world.work = WorkMissing(message="no such task yet")
     for _ in range(3):
@@ -279,7 +279,7 @@ def loop_of(world):
 
 def test_a_loop_without_a_condition_runs_to_its_last_iteration():
     """And the next stage follows it."""
-    world = a_course(looping(), "report")
+    world = a_workflow(looping(), "report")
     for _ in range(3):
         does(world)
     assert phases(world) == ["Succeeded", "Pending"]
@@ -289,10 +289,10 @@ def test_a_loop_without_a_condition_runs_to_its_last_iteration():
     assert verdict(world) == ("Succeeded", "Succeeded")
 
 
-def test_a_condition_is_asked_after_each_iteration_about_what_that_wrote():
+def test_a_condition_is_evaluated_after_each_iteration_with_its_output():
     """It ends the loop well when it is false."""
     condition = Says(lambda it: it["last"]["control"]["more"])
-    world = a_course(looping(condition=condition, needs_control=True))
+    world = a_workflow(looping(condition=condition, needs_control=True))
     does(world, runner={"control": {"more": True}})
     assert loop_of(world)["currentIteration"] == 2
     assert loop_of(world)["lastControl"] == {"more": True}
@@ -302,7 +302,7 @@ def test_a_condition_is_asked_after_each_iteration_about_what_that_wrote():
     assert loop_of(world)["stopReason"] == "LoopConditionFalse"
     assert loop_of(world)["completedIterations"] == 2
     assert world.status["outputs"] == {"score": "9"}
-    assert condition.asked[-1] == {
+    assert condition.evaluated[-1] == {
         "index": 2,
         "maxIterations": 3,
         "last": {"phase": "Succeeded", "control": {"more": False}},
@@ -338,9 +338,9 @@ def test_a_condition_is_asked_after_each_iteration_about_what_that_wrote():
         ),
     ],
 )
-def test_a_condition_that_cannot_be_asked(fields, report, end, stop):
+def test_a_condition_that_cannot_be_evaluated(fields, report, end, stop):
     """Stops or fails the stage, as the loop says."""
-    world = a_course(looping(**{"condition": Says(lambda _: True), "needs_control": True, **fields}))
+    world = a_workflow(looping(**{"condition": Says(lambda _: True), "needs_control": True, **fields}))
     does(world, **({"runner": report} if report else {}))
     assert world.status["reason"] == end
     assert loop_of(world)["stopReason"] == stop
@@ -348,7 +348,7 @@ def test_a_condition_that_cannot_be_asked(fields, report, end, stop):
 
 def test_an_iteration_that_failed_for_good_ends_the_loop():
     """After its retries, which are its own."""
-    world = a_course(looping(), attempt_limits=AttemptLimits(retries=1))
+    world = a_workflow(looping(), attempt_limits=AttemptLimits(retries=1))
     for code in (3, 0, 3, 3):
         does(world, code)
     assert verdict(world) == ("Failed", "NonZeroExit")
@@ -361,7 +361,7 @@ def test_an_iteration_that_failed_for_good_ends_the_loop():
 
 def test_of_many_iterations_the_latest_are_listed():
     """The others are counted."""
-    world = a_course(looping(max_iterations=55))
+    world = a_workflow(looping(max_iterations=55))
     for _ in range(55):
         does(world)
     loop = loop_of(world)
@@ -371,7 +371,7 @@ def test_of_many_iterations_the_latest_are_listed():
 
 def test_a_workflow_of_the_existing_system_is_taken_over_where_it_stands():
     """Neither what ended nor what runs is started again."""
-    world = a_course("plan", "code")
+    world = a_workflow("plan", "code")
     world.status = {
         "phase": "Running",
         "startedAt": "2026-02-07T11:59:00Z",
@@ -404,7 +404,7 @@ def test_a_workflow_of_the_existing_system_is_taken_over_where_it_stands():
 def test_the_log_of_every_job_is_kept_before_its_pod_is_let_go():
     """Of each stage, attempt and iteration, once, under a title that says which."""
     looped = RuntimeStep(name="improve", loop=Loop(max_iterations=2))
-    world = a_course("plan", looped, "report", attempt_limits=AttemptLimits(retries=1), logs=[])
+    world = a_workflow("plan", looped, "report", attempt_limits=AttemptLimits(retries=1), logs=[])
     names = [does(world, code) for code in (1, 0, 0, 0, 0)]
     for _ in range(MAX_PASSES):
         world.run_pass()
@@ -427,8 +427,8 @@ def test_the_log_of_every_job_is_kept_before_its_pod_is_let_go():
 @pytest.mark.rule("GC-6", "RUN-3")
 @pytest.mark.parametrize("dies_at", range(4))
 def test_a_log_is_kept_once_whenever_the_controller_dies(dies_at):
-    """Before it is kept, after it, and before anything is let go."""
-    world = a_course("plan", "code", logs=[])
+    """Before it is kept, after it, and before any finalizer is removed."""
+    world = a_workflow("plan", "code", logs=[])
     starts(world)
     ends(world)
     with contextlib.suppress(Death):
@@ -443,7 +443,7 @@ def test_a_log_is_kept_once_whenever_the_controller_dies(dies_at):
 @pytest.mark.rule("GC-6", "CAN-2")
 def test_a_log_is_not_kept_again_at_the_end_of_a_child_that_is_cancelled_between_jobs():
     """What the last Job wrote was kept when it ended."""
-    world = a_course("plan", "code", attempt_limits=AttemptLimits(retries=1, backoff_seconds=60), logs=[])
+    world = a_workflow("plan", "code", attempt_limits=AttemptLimits(retries=1, backoff_seconds=60), logs=[])
     does(world, code=1)
     world.run_pass()
     world.child = replace(world.child, requested_by=frozenset({Requester.CANCEL}))

@@ -35,7 +35,7 @@ HASH = r"[a-z2-7]{16}"
     ],
 )
 def test_a_child_name_begins_with_what_people_read(run, step, attempt, readable):
-    """DAG-9: the name tells run, step and attempt as far as they fit, then a hash."""
+    """DAG-9: the name contains run, step and attempt as far as they fit, then a hash."""
     assert re.fullmatch(rf"{readable}-{HASH}", child_name(run, UID, step, attempt))
 
 
@@ -78,7 +78,7 @@ def test_the_hash_does_not_depend_on_the_runs_name():
 
 @pytest.mark.rule("DAG-9")
 def test_kinds_of_names_do_not_share_a_hash():
-    """DAG-9: a Job, a child and an owned object of the same parts are told apart."""
+    """DAG-9: a Job, a child and an owned object of the same parts have different names."""
     hashes = {
         child_name("r", "u", "", 1)[-16:],
         job_name("r", "u", 1)[-16:],
@@ -104,7 +104,7 @@ def test_names_are_dns_labels(run, uid, step, number):
 
 
 @pytest.mark.rule("DAG-9")
-def test_a_job_name_tells_the_child_and_the_attempt():
+def test_a_job_name_identifies_the_child_and_the_attempt():
     """DAG-9: the Job of a child is found by looking at the child's name; no length is lost to a missing part."""
     assert re.fullmatch(rf"c{{44}}-7-{HASH}", job_name("c" * 63, "u", 7)) is None
     assert re.fullmatch(rf"c{{43}}-7-{HASH}", job_name("c" * 63, "u", 7))
@@ -140,7 +140,7 @@ def test_a_label_value_stays_as_it_is(text):
     ],
 )
 def test_any_other_text_gets_a_hash(text, readable):
-    """RUN-5: a cut or changed value is told apart by its hash."""
+    """RUN-5: a truncated or changed value is distinguished by its hash."""
     assert re.fullmatch(re.escape(readable) + HASH, label_value(text))
     assert LABEL_VALUE.fullmatch(label_value(text))
 

@@ -85,7 +85,7 @@ def test_time_counts_from_the_childs_creation_but_not_from_before_the_attempt(cr
 
 
 @pytest.mark.rule("DAG-10")
-def test_time_is_taken_from_the_first_sight_of_the_child_only():
+def test_times_come_from_the_first_observation_of_the_child_only():
     """DAG-10: a child that is seen again does not move the start."""
     assert settled(RUNNING, a_child("child", created_at=at(5))).state.attempt_started_at == NOON
 
@@ -111,8 +111,8 @@ def test_a_timeout_keeps_the_cause_that_it_waited_for():
     """B8, E12: StepTimedOut says what the step was waiting for; what its work says of its end is added."""
     pulls = a_child("child", Phase.PENDING, reason="ImagePullBackOff", message="no such image")
     stopping = settled(RUNNING, pulls, now=at(10), timeout=timedelta(seconds=10)).state
-    said = "stopped on request; container main ignored SIGTERM and was killed after 30 s"
-    ended = settled(stopping, a_child("child", Phase.CANCELLED, message=said), now=at(41))
+    message = "stopped on request; container main ignored SIGTERM and was killed after 30 s"
+    ended = settled(stopping, a_child("child", Phase.CANCELLED, message=message), now=at(41))
     assert verdict(ended) == (
         "Failed/StepTimedOut",
         (
@@ -297,7 +297,7 @@ def test_nothing_is_retried_once_the_run_is_being_stopped():
     [(OnJobMissing.FAIL, StepPhase.FAILED), (OnJobMissing.RETRY, StepPhase.RETRYING)],
     ids=str,
 )
-def test_a_missing_job_is_retried_only_where_that_was_asked_for(policy, phase):
+def test_a_missing_job_is_retried_only_if_the_policy_says_so(policy, phase):
     """GC-2: `Fail` by default, because agents have side effects."""
     child = a_child("child", Phase.FAILED, reason=Reason.WORKFLOW_JOB_MISSING)
     assert settled(RUNNING, child, retries=1, on_job_missing=policy).state.phase is phase

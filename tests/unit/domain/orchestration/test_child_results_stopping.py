@@ -157,7 +157,7 @@ def test_work_that_a_child_left_behind_is_left_behind_by_the_step(reason, phase,
 
 
 @pytest.mark.rule("CAN-6")
-def test_work_left_behind_is_retried_over_only_where_that_was_asked_for():
+def test_work_left_behind_is_retried_over_only_if_the_policy_says_so():
     """CAN-6: nothing is retried over it unless `onJobMissing: Retry`."""
     state = stopping("StepTimedOut", deadline=at(10))
     found = settled(state, None, retries=1, on_job_missing=OnJobMissing.RETRY)

@@ -26,7 +26,7 @@ OVER = Lifecycle(phase=Phase.CANCELLED, finished_at=at(60))
 RUNNING = Lifecycle(phase=Phase.RUNNING)
 STARTED = StepState(name="a", kind=StepKind.TOOL_RUN, phase=StepPhase.CANCELLED, attempt=1, child="a-1")
 SEEN = replace(STARTED, child_uid="uid-of-a-1")
-RUNS, HEARD = a_child("left"), a_child("left", stop_requested=True)
+RUNS, ACKNOWLEDGED = a_child("left"), a_child("left", stop_requested=True)
 LATER = at(70)
 
 
@@ -73,7 +73,7 @@ def test_the_end_of_what_was_left_behind_is_noted_once(left, child, expected):
         pytest.param(
             (LEFT,), [RUNS], CleanupPlan(actions=(stop("left", at(60)),), look_again_at=at(80)), id="runs"
         ),
-        pytest.param((LEFT,), [HEARD], CleanupPlan(look_again_at=at(80)), id="has-heard"),
+        pytest.param((LEFT,), [ACKNOWLEDGED], CleanupPlan(look_again_at=at(80)), id="has-heard"),
         pytest.param(
             (LEFT,),
             [a_child("left", Phase.FAILED, left_behind=True)],
@@ -85,7 +85,7 @@ def test_the_end_of_what_was_left_behind_is_noted_once(left, child, expected):
     ],
 )
 def test_what_was_left_behind_is_stopped_again_until_it_has_ended(left, children, lifecycle, expected):
-    """CAN-6: clean-up goes on after the terminal phase until nothing is left."""
+    """CAN-6: cleanup continues after the terminal phase until nothing is left."""
     record = RunRecord(lifecycle=lifecycle, left_behind=left, cancel=CANCEL, steps=(SEEN,))
     assert after(record, *children) == expected
 
@@ -103,7 +103,7 @@ def test_without_a_cancel_what_is_left_is_to_stop_at_once(lifecycle, deadline):
 
 @pytest.mark.rule("CAN-2")
 def test_children_that_live_on_after_the_end_are_stopped_in_a_fixed_order():
-    """CAN-2: a create that was on the wire is found and stopped; ended and told ones are left alone."""
+    """CAN-2: a child whose create was in flight is found and stopped; ended and already stopped ones are left alone."""
     record = RunRecord(lifecycle=OVER, cancel=CANCEL, steps=(SEEN,), left_behind=(LEFT,))
     children = [
         a_child("z"),
@@ -111,14 +111,14 @@ def test_children_that_live_on_after_the_end_are_stopped_in_a_fixed_order():
         a_child("done", Phase.SUCCEEDED),
         a_child("told", stop_requested=True),
         ChildGone(name="gone"),
-        HEARD,
+        ACKNOWLEDGED,
     ]
     assert after(record, *children).actions == (stop("b", at(60)), stop("z", at(60)))
 
 
 @pytest.mark.rule("CAN-2")
 def test_children_of_a_run_under_way_are_not_strays():
-    """CAN-2: its steps look after them."""
+    """CAN-2: the run's steps manage them."""
     assert after(RunRecord(lifecycle=RUNNING, cancel=CANCEL, steps=(STARTED,)), a_child("z")) == CleanupPlan()
 
 
@@ -156,12 +156,14 @@ def test_a_child_that_was_never_seen_is_looked_for_after_the_request_timeout(
         pytest.param((), [], at(0), CleanupPlan(actions=(RemoveRunFinalizer(),)), id="nothing-left"),
         pytest.param((ENDED,), [], at(2), CleanupPlan(actions=(RemoveRunFinalizer(),)), id="all-ended"),
         pytest.param(
-            (LEFT,), [HEARD], at(59.999), CleanupPlan(look_again_at=at(60)), id="held-within-the-bound"
+            (LEFT,), [ACKNOWLEDGED], at(59.999), CleanupPlan(look_again_at=at(60)), id="held-within-the-bound"
         ),
-        pytest.param((LEFT,), [HEARD], at(1), CleanupPlan(look_again_at=at(11)), id="held-and-looked-after"),
+        pytest.param(
+            (LEFT,), [ACKNOWLEDGED], at(1), CleanupPlan(look_again_at=at(11)), id="held-and-looked-after"
+        ),
         pytest.param(
             (LEFT,),
-            [HEARD],
+            [ACKNOWLEDGED],
             at(60),
             CleanupPlan(actions=(RemoveRunFinalizer(left=("left",)),), look_again_at=at(70)),
             id="goes-at-the-bound",
@@ -182,7 +184,7 @@ def test_a_child_that_was_never_seen_is_looked_for_after_the_request_timeout(
         ),
         pytest.param(
             (LEFT,),
-            [HEARD, a_child("astray", stop_requested=True)],
+            [ACKNOWLEDGED, a_child("astray", stop_requested=True)],
             at(60),
             CleanupPlan(actions=(RemoveRunFinalizer(left=("astray", "left")),), look_again_at=at(70)),
             id="everything-left-is-named",
@@ -197,7 +199,7 @@ def test_a_deleted_run_is_held_while_its_work_stops_and_then_goes(left, children
 
 @pytest.mark.rule("GC-9")
 def test_a_run_is_released_only_when_it_is_deleted_and_over():
-    """GC-9: a live run is stopped first; one that nobody deletes stays."""
+    """GC-9: a live run is stopped first; one that is not deleted stays."""
     assert after(RunRecord(lifecycle=OVER)) == CleanupPlan()
     assert after(RunRecord(lifecycle=RUNNING), deleted_at=NOON) == CleanupPlan()
 
@@ -239,7 +241,7 @@ def test_the_list_names_objects_as_kubectl_does(kind, shown):
 
 @pytest.mark.rule("GC-6", "GC-9")
 def test_a_deleted_run_waits_for_its_history_within_the_bound():
-    """And goes all the same when that is over."""
+    """After the bound the finalizer is removed anyway."""
     record = RunRecord(lifecycle=OVER)
     observation = an_observation(DEFINITION, run=a_run(deleted_at=NOON), history_pending=True)
     bound = NOON + observation.limits.cancel_timeout

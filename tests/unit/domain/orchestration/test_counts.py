@@ -48,7 +48,7 @@ def test_ended_are_succeeded_failed_skipped_and_cancelled():
 
 
 @pytest.mark.rule("DAG-7")
-def test_moving_a_step_is_counting_anew():
+def test_counts_after_a_transition_equal_a_full_count():
     """DAG-7: counts follow a step from phase to phase."""
     counts = Counts.of([PENDING, RUNNING, RUNNING])
     counts.move(PENDING, RUNNING)

@@ -22,7 +22,7 @@ def a_view(*steps, states=None, lifecycle=RUNNING, policies=None, suspended=Fals
     return RunView(definition=definition, record=record, policies=policies, suspended=suspended)
 
 
-def said(view, step):
+def explanation(view, step):
     found = explain_step(view, step)
     return found.reason, found.sentence
 
@@ -59,9 +59,9 @@ def test_a_step_that_waits_for_many_names_five():
 
 
 def test_a_run_without_a_record_is_explained_from_its_definition():
-    """A run that nobody looked at yet has not started."""
+    """A run that was never reconciled has not started."""
     view = RunView(definition=a_definition(a_step("a")), record=RunRecord())
-    assert said(view, "a") == (Reason.PENDING, "the run has not started")
+    assert explanation(view, "a") == (Reason.PENDING, "the run has not started")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_step_that_may_start_says_what_holds_it(options, expected):
     view = a_view(
         a_step("live"), a_step("next"), states={"live": {"phase": StepPhase.RUNNING, "attempt": 1}}, **options
     )
-    assert said(view, "next") == expected
+    assert explanation(view, "next") == expected
 
 
 def test_a_gate_never_waits_for_a_place():
@@ -118,7 +118,7 @@ def test_a_gate_never_waits_for_a_place():
         states={"live": {"phase": StepPhase.RUNNING, "attempt": 1}},
         policies=Policies(max_parallel=1),
     )
-    assert said(view, "gate") == (Reason.PENDING, "ready to start")
+    assert explanation(view, "gate") == (Reason.PENDING, "ready to start")
 
 
 def test_a_gate_that_waits_takes_no_place_from_others():
@@ -129,7 +129,7 @@ def test_a_gate_that_waits_takes_no_place_from_others():
         states={"gate": {"phase": StepPhase.RUNNING, "attempt": 1}},
         policies=Policies(max_parallel=1),
     )
-    assert said(view, "next") == (Reason.PENDING, "ready to start")
+    assert explanation(view, "next") == (Reason.PENDING, "ready to start")
 
 
 LIVE = {"attempt": 1, "attempt_started_at": NOON}
@@ -226,7 +226,7 @@ def test_the_runs_default_retries_count():
     view = a_view(
         a_step("a"), states={"a": LIVE | {"phase": StepPhase.RUNNING}}, policies=Policies(retries=1)
     )
-    assert said(view, "a")[1] == "attempt 1 of 2 is running"
+    assert explanation(view, "a")[1] == "attempt 1 of 2 is running"
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_the_runs_default_retries_count():
 )
 def test_an_ended_step_says_how_it_ended(state, sentence):
     """Every end has its sentence."""
-    assert said(a_view(a_step("a"), states={"a": state}), "a")[1] == sentence
+    assert explanation(a_view(a_step("a"), states={"a": state}), "a")[1] == sentence
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_an_ended_step_says_how_it_ended(state, sentence):
 def test_a_failed_step_says_what_became_of_its_retries(attempt, sentence):
     """Spent, or not used."""
     state = {"phase": StepPhase.FAILED, "reason": Reason.JOB_FAILED, "attempt": attempt}
-    assert said(a_view(a_step("a", retries=2), states={"a": state}), "a")[1] == sentence
+    assert explanation(a_view(a_step("a", retries=2), states={"a": state}), "a")[1] == sentence
 
 
 def test_a_step_that_does_not_exist_has_no_explanation():

@@ -104,7 +104,7 @@ def test_a_cycle_is_no_graph(needs):
     ],
 )
 def test_ancestors_and_descendants_are_transitive(index, ancestors, descendants):
-    """DAG-5: a failure reaches everything behind it and nothing beside it."""
+    """DAG-5: a failure affects all dependents and no other step."""
     graph = graph_of("abcd", DIAMOND)
     assert graph is not None
     assert graph.ancestors(index) == ancestors
@@ -130,7 +130,7 @@ def test_ancestors_and_descendants_are_transitive(index, ancestors, descendants)
     ],
 )
 def test_cycles_are_shown_once_for_each_knot(needs, expected):
-    """DAG-2: a cycle is told as the path that leads back to where it began."""
+    """DAG-2: a cycle is reported as the path that leads back to its first step."""
     assert cycles(needs) == expected
 
 

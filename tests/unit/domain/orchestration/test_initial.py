@@ -74,7 +74,7 @@ def test_kept_steps_begin_succeeded_with_their_outputs_copied():
         pytest.param({}, "b", "ace", id="from-a-step"),
         pytest.param({}, "a", "e", id="from-the-root"),
         pytest.param({}, "e", "abcd", id="from-the-last"),
-        pytest.param({"c": StepPhase.FAILED}, "b", "ae", id="from-a-step-and-what-failed-beside-it"),
+        pytest.param({"c": StepPhase.FAILED}, "b", "ae", id="from-a-step-and-other-failed-steps"),
     ],
 )
 def test_a_retry_repeats_what_did_not_succeed_and_all_that_depends_on_it(phases, from_step, kept):

@@ -38,13 +38,13 @@ def progress(*ends):
     return Progress(definition, states)
 
 
-def verdict(*ends, started=True, **asked):
-    return run_verdict(progress(*ends), RunControls(**asked), started=started)
+def verdict(*ends, started=True, **controls):
+    return run_verdict(progress(*ends), RunControls(**controls), started=started)
 
 
 @pytest.mark.rule("DAG-7")
 @pytest.mark.parametrize(
-    ("started", "asked", "expected"),
+    ("started", "controls", "expected"),
     [
         pytest.param(True, {}, Verdict(phase=Phase.RUNNING, reason="Running"), id="running"),
         pytest.param(False, {}, Verdict(phase=Phase.PENDING, reason="Pending"), id="nothing-started"),
@@ -82,9 +82,9 @@ def verdict(*ends, started=True, **asked):
         ),
     ],
 )
-def test_a_run_with_unended_steps(started, asked, expected):
+def test_a_run_with_unended_steps(started, controls, expected):
     """DAG-7: Pending, Cancelling, else Running."""
-    assert verdict(OK, RUNS, started=started, **asked) == expected
+    assert verdict(OK, RUNS, started=started, **controls) == expected
 
 
 @pytest.mark.rule("CAN-2")
@@ -96,7 +96,7 @@ def test_a_cancelled_run_is_held_until_its_children_were_looked_for():
 
 @pytest.mark.rule("DAG-7")
 @pytest.mark.parametrize(
-    ("ends", "asked", "expected"),
+    ("ends", "controls", "expected"),
     [
         pytest.param([OK, OK], {}, "Succeeded/Succeeded", id="all-good"),
         pytest.param([OK, BROKEN], {}, "Failed/StepFailed", id="one-failed"),
@@ -118,16 +118,16 @@ def test_a_cancelled_run_is_held_until_its_children_were_looked_for():
         pytest.param([OK], {"suspended": True}, "Succeeded/Succeeded", id="suspended-and-all-ended"),
     ],
 )
-def test_a_run_whose_steps_have_all_ended(ends, asked, expected):
+def test_a_run_whose_steps_have_all_ended(ends, controls, expected):
     """DAG-7: run timeout, else cancel that cut, else unforgiven failure, else Succeeded."""
-    found = verdict(*ends, **asked)
+    found = verdict(*ends, **controls)
     assert f"{found.phase}/{found.reason}" == expected
     assert not found.blocked
 
 
 @pytest.mark.rule("DAG-7")
 @pytest.mark.parametrize(
-    ("ends", "asked", "message"),
+    ("ends", "controls", "message"),
     [
         pytest.param([OK], {}, "", id="success"),
         pytest.param([FORGIVEN], {}, "1 failed step ignored because of continueOnFailure", id="one-forgiven"),
@@ -166,6 +166,6 @@ def test_a_run_whose_steps_have_all_ended(ends, asked, expected):
         ),
     ],
 )
-def test_the_message_says_what_happened(ends, asked, message):
+def test_the_message_says_what_happened(ends, controls, message):
     """DAG-7: the first few in list order, and how many more."""
-    assert verdict(*ends, **asked).message == message
+    assert verdict(*ends, **controls).message == message

@@ -46,7 +46,7 @@ def as_sent(value):
     ],
 )
 def test_the_status_of_a_big_run_has_the_active_and_failed_steps(document, inline):
-    """DAG-14: beyond 500 steps the status keeps what people look for."""
+    """DAG-14: beyond 500 steps the status keeps the steps that users need most."""
     assert shown_inline([document, *steps(500)]) == ((document,) if inline else (), 0)
 
 

@@ -243,7 +243,7 @@ def test_asking_once_more_after_a_cancelled_end_is_ignored():
 
 @pytest.mark.rule("CAN-8")
 @pytest.mark.parametrize("suspend", [True, False], ids=["suspended", "not-suspended"])
-def test_a_run_that_has_not_begun_is_cancelled_without_waiting(suspend):
+def test_a_run_that_has_not_started_is_cancelled_without_waiting(suspend):
     """CAN-8: while the run is Pending or Suspended nothing has to be looked for."""
     run = Driver(a_definition(a_step("a"), a_step("b", "a")), suspend=suspend)
     run.cancel()

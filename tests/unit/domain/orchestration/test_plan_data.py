@@ -37,7 +37,7 @@ def test_outputs_and_parameters_reach_the_child_that_asks_for_them():
 
 
 @pytest.mark.rule("DAG-11")
-def test_a_start_that_is_asked_for_again_carries_the_same_values():
+def test_a_repeated_start_carries_the_same_values():
     """DAG-11: they follow from what is recorded."""
     run = Driver(a_definition(a_step("a"), a_step("b", "a", **with_(k="{{ steps.a.outputs.x }}"))))
     run.tick()

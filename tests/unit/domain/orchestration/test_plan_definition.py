@@ -85,7 +85,7 @@ def test_a_run_under_way_asks_for_no_snapshot():
 
 @pytest.mark.rule("DAG-3", "DAG-10")
 def test_the_definitions_own_limit_counts_before_it_is_stored():
-    """DAG-10: look again at the run's limit, whoever set it."""
+    """DAG-10: look again at the run's limit, regardless of its source."""
     run = Driver(a_definition(a_step("a"), policies={"timeouts": {"totalSeconds": 9}}))
     run.pinned = False
     assert run.tick().look_again_at == at(9)
@@ -99,7 +99,7 @@ def test_the_definitions_own_limit_counts_before_it_is_stored():
         pytest.param(a_definition(a_step("a")), False, id="not-stored"),
     ],
 )
-def test_a_run_that_has_not_begun_is_cancelled_at_once(definition, pinned):
+def test_a_run_that_has_not_started_is_cancelled_at_once(definition, pinned):
     """CAN-8: while the run is Pending; there is nothing to wait for."""
     run = Driver(definition)
     run.pinned = pinned
@@ -114,7 +114,7 @@ def test_a_run_that_has_not_begun_is_cancelled_at_once(definition, pinned):
 
 
 @pytest.mark.rule("GC-9")
-def test_a_deleted_run_that_has_not_begun_is_released_at_once():
+def test_a_deleted_run_that_has_not_started_is_released_at_once():
     """GC-9: deleting is a cancel, and nothing runs."""
     run = Driver(MISSING)
     run.tick()
@@ -148,7 +148,7 @@ def test_a_cancel_of_a_run_with_a_bad_definition_came_too_late():
 
 @pytest.mark.rule("CAN-9")
 def test_a_waiting_run_says_that_cancel_is_switched_off():
-    """CAN-9: CancelDisabled, and it goes on waiting."""
+    """CAN-9: CancelDisabled, and it keeps waiting."""
     run = Driver(MISSING, limits=Limits(cancel_enabled=False))
     run.cancel()
     run.tick()

@@ -17,16 +17,16 @@ from support.run_driver import Driver
 class Counted(PythonCondition):
     """A condition that counts how often it is asked."""
 
-    asked = 0
+    evaluations = 0
 
     def evaluate(self, bindings):
-        type(self).asked += 1
+        type(self).evaluations += 1
         return super().evaluate(bindings)
 
 
 @pytest.fixture
 def counted():
-    Counted.asked = 0
+    Counted.evaluations = 0
     return Counted
 
 
@@ -48,19 +48,19 @@ def next_observation(observation, before, *children):
 
 
 @pytest.mark.rule("DAG-14")
-def test_with_the_plan_before_a_condition_that_waits_for_a_place_is_not_asked_again(counted):
-    """DAG-14: what is known is not found out again; without the plan before it is."""
+def test_with_the_previous_plan_a_condition_that_waits_for_capacity_is_not_evaluated_again(counted):
+    """DAG-14: known results are not computed again; without the previous plan they are."""
     definition = a_counted_definition(
         a_step("a"), *(a_step(f"b{index}", when="True") for index in range(5)), policies={"maxParallel": 1}
     )
     observation, before = first_plan(definition)
-    assert counted.asked == 5
+    assert counted.evaluations == 5
     child = a_child(before.status.steps[0].child, Phase.SUCCEEDED)
     after = next_observation(observation, before, child)
     made = plan(after, at(1), before)
-    assert counted.asked == 5
+    assert counted.evaluations == 5
     assert made == plan(after, at(1))
-    assert counted.asked == 10
+    assert counted.evaluations == 10
 
 
 @pytest.mark.rule("DAG-14")
@@ -97,7 +97,7 @@ def test_only_children_that_changed_are_looked_at():
     ],
 )
 def test_a_basis_is_not_used_once_anything_but_children_and_time_has_changed(change, counted):
-    """DAG-8: then everything is found out anew, and equally."""
+    """DAG-8: then everything is computed again, with equal results."""
     definition = a_counted_definition(a_step("x"), a_step("y", when="True"), policies={"maxParallel": 1})
     observation, before = first_plan(definition)
     after = next_observation(observation, before)
@@ -105,41 +105,41 @@ def test_a_basis_is_not_used_once_anything_but_children_and_time_has_changed(cha
         change = {"definition": replace(definition)}
     if "run" in change:
         change = {"run": replace(observation.run, generation=2)}
-    asked = counted.asked
+    evaluations = counted.evaluations
     plan(replace(after, **change), at(1), before)
-    assert counted.asked == asked + 1
+    assert counted.evaluations == evaluations + 1
     plan(after, at(1), before)
-    assert counted.asked == asked + 1, "and it is used where nothing has"
+    assert counted.evaluations == evaluations + 1, "and it is used where nothing has"
 
 
 @pytest.mark.rule("DAG-8")
 def test_a_basis_is_not_used_for_another_record(counted):
-    """DAG-8: somebody else wrote the status in between."""
+    """DAG-8: another client wrote the status in between."""
     definition = a_counted_definition(a_step("x"), a_step("y", when="True"), policies={"maxParallel": 1})
     observation, before = first_plan(definition)
     after = next_observation(observation, before)
-    asked = counted.asked
+    evaluations = counted.evaluations
     reread = replace(after, recorded=replace(before.status, steps=(*before.status.steps,)))
     assert plan(reread, at(1), before) == plan(after, at(1), before)
-    assert counted.asked == asked + 1
+    assert counted.evaluations == evaluations + 1
 
 
 @pytest.mark.rule("DAG-8")
 @pytest.mark.parametrize(
-    ("now", "asked_again"),
+    ("now", "further_evaluations"),
     [
         pytest.param(at(0.001), False, id="later"),
         pytest.param(NOON, False, id="at-the-same-time"),
         pytest.param(at(-0.001), True, id="earlier"),
     ],
 )
-def test_a_basis_is_not_used_by_a_clock_that_was_set_back(now, asked_again, counted):
+def test_a_basis_is_not_used_by_a_clock_that_was_set_back(now, further_evaluations, counted):
     """DAG-8: timers that have fired are gone from it."""
     definition = a_counted_definition(a_step("x"), a_step("y", when="True"), policies={"maxParallel": 1})
     observation, before = first_plan(definition)
-    asked = counted.asked
+    evaluations = counted.evaluations
     plan(next_observation(observation, before), now, before)
-    assert counted.asked == asked + asked_again
+    assert counted.evaluations == evaluations + further_evaluations
 
 
 @pytest.mark.rule("DAG-8")

@@ -13,7 +13,7 @@ from support.run_driver import Driver
 
 
 def a_cancelled_run(**facts):
-    """Step `a` runs and was told to stop, at noon."""
+    """Step `a` runs and has a stop request, at noon."""
     run = Driver(a_definition(a_step("a")), **facts)
     run.tick()
     run.child("a").runs()

@@ -91,7 +91,7 @@ def test_the_first_plan_records_and_asks_in_list_order():
 
 
 @pytest.mark.rule("DAG-8")
-def test_a_start_is_asked_for_until_the_child_is_seen_and_then_never_again():
+def test_a_start_is_requested_until_the_child_is_observed_and_then_never_again():
     """DAG-8: the same observation gives the same actions."""
     run = Driver(a_definition(a_step("a")))
     run.tick()

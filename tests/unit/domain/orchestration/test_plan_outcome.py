@@ -13,7 +13,7 @@ from support.run_driver import Driver
 
 
 def ended(*steps, **ends):
-    """A run whose steps ended as told: succeeds, fails, ends_cancelled."""
+    """A run whose steps ended as given: succeeds, fails, ends_cancelled."""
     run = Driver(a_definition(*steps))
     run.tick()
     for name, end in ends.items():
@@ -119,7 +119,7 @@ def test_a_run_whose_start_was_not_recorded_has_started_when_its_end_is_seen():
 
 
 @pytest.mark.rule("ST-3")
-def test_a_pass_that_moves_no_step_hands_the_same_steps_back():
+def test_a_pass_without_transitions_returns_the_same_steps():
     """ST-3, DAG-14: ten thousand steps are not copied for a new generation."""
     run = Driver(a_definition(a_step("a")))
     run.tick()
@@ -187,7 +187,7 @@ def test_a_finished_run_of_an_older_version_gets_its_conditions():
 
 
 @pytest.mark.rule("ST-5")
-def test_a_finished_run_that_never_said_why_stays_as_it_is():
+def test_a_finished_run_without_a_reason_stays_as_it_is():
     """ST-4: set once, never made up."""
     run = Driver(a_definition(a_step("a")))
     run.record = RunRecord(lifecycle=Lifecycle(phase=Phase.SUCCEEDED, finished_at=NOON))

@@ -157,7 +157,7 @@ def test_a_refused_create_fails_the_step():
 @pytest.mark.parametrize(
     ("policy", "expected"), [("Fail", "Failed/WorkflowJobMissing"), ("Retry", "Pending/Starting")], ids=str
 )
-def test_a_lost_job_is_repeated_only_where_that_was_asked_for(policy, expected):
+def test_a_lost_job_is_repeated_only_if_the_policy_says_so(policy, expected):
     """GC-2: the onJobMissing policy of the step."""
     run = a_run_of(retries=1, onJobMissing=policy)
     run.child("a").fails("WorkflowJobMissing")

@@ -173,7 +173,7 @@ def test_a_failure_wins_over_a_false_condition():
 
 
 @pytest.mark.rule("DAG-5")
-def test_a_condition_behind_a_failure_is_never_asked():
+def test_a_condition_behind_a_failure_is_never_evaluated():
     """DAG-5: skipped for the failure, not for the condition."""
     run = Driver(
         a_definition(a_step("a"), a_step("b", "a"), a_step("w", "a", when=NO), a_step("c", "b", "w"))
@@ -185,7 +185,7 @@ def test_a_condition_behind_a_failure_is_never_asked():
 
 
 @pytest.mark.rule("DAG-5")
-def test_a_condition_is_asked_once_its_dependencies_are_met_and_not_before():
+def test_a_condition_is_evaluated_once_its_dependencies_are_met_and_not_before():
     """DAG-5: over what its dependencies returned."""
     when = "steps['a']['outputs']['go'] == 'yes'"
     run = Driver(a_definition(a_step("a"), a_step("b", "a", when=when)))
@@ -219,7 +219,7 @@ def test_branches_that_do_not_depend_on_a_failure_go_on():
 
 @pytest.mark.rule("DAG-6")
 def test_fail_fast_starts_nothing_after_the_first_unforgiven_failure():
-    """DAG-6: Skipped/FailFast; dependents of the failure say DependencyFailed; what runs goes on."""
+    """DAG-6: Skipped/FailFast; dependents of the failure say DependencyFailed; running steps continue."""
     run = Driver(
         a_definition(
             a_step("a"),
@@ -285,7 +285,7 @@ def test_fail_fast_acts_on_a_start_that_fails():
 
 
 @pytest.mark.rule("DAG-6")
-def test_fail_fast_lets_a_step_that_has_begun_retry():
+def test_fail_fast_lets_a_step_that_has_started_retry():
     """DAG-6: it stops new starts of steps; one that has begun keeps its attempts."""
     run = Driver(
         a_definition(a_step("a"), a_step("b", retries=1), a_step("c", "b"), policies={"failFast": True})
@@ -321,7 +321,7 @@ def test_without_fail_fast_nothing_is_dropped():
         pytest.param("RunCancelled", (), ("Skipped/DependencySkipped", (), 0), id="without-causes"),
     ],
 )
-def test_a_step_skipped_long_ago_tells_its_causes_from_its_record(reason, names, expected):
+def test_a_step_skipped_long_ago_takes_its_causes_from_its_record(reason, names, expected):
     """DAG-5, DAG-14: pages are several objects, and one of them may be behind."""
     run = Driver(a_definition(a_step("a"), a_step("b"), a_step("c", "a", "b"), a_step("d", "c")))
     run.tick()

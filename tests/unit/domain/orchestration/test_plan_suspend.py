@@ -61,7 +61,7 @@ def test_no_new_attempt_starts():
 
 
 @pytest.mark.rule("DAG-15")
-def test_conditions_are_not_asked_while_suspended():
+def test_conditions_are_not_evaluated_while_suspended():
     """DAG-15: starting nothing includes deciding nothing about what would start."""
     run = Driver(a_definition(a_step("a", when="False"), a_step("b")), suspend=True)
     run.tick()
@@ -93,7 +93,7 @@ def test_fail_fast_acts_though_suspended():
 
 @pytest.mark.rule("DAG-15")
 def test_timeouts_go_on():
-    """DAG-15: what runs goes on, and so do timeouts."""
+    """DAG-15: running steps and timeouts continue."""
     limit = {"timeouts": {"totalSeconds": 20}}
     run = Driver(a_definition(a_step("a", timeoutSeconds=10), a_step("b", "a"), policies=limit))
     run.tick()
@@ -109,7 +109,7 @@ def test_timeouts_go_on():
 
 @pytest.mark.rule("DAG-15")
 def test_suspend_and_its_end_are_passed_to_nested_runs_once():
-    """DAG-15: until the nested run shows to have heard."""
+    """DAG-15: until the nested run acknowledges it."""
     run = Driver(a_definition(NESTED), lineage=("nightly",))
     run.tick()
     run.child("inner").runs()

@@ -41,7 +41,7 @@ def test_a_step_is_stopped_exactly_at_its_limit_counted_from_its_childs_creation
 
 @pytest.mark.rule("DAG-10")
 def test_a_child_that_never_appears_times_out_too():
-    """DAG-10: counted from the attempt, so that nothing waits for ever."""
+    """DAG-10: counted from the attempt, so that nothing waits forever."""
     run = a_run_of()
     run.tick(10)
     assert run.steps["a"] == "Running/Stopping"
@@ -57,7 +57,7 @@ def test_a_child_that_never_appears_times_out_too():
 
 
 @pytest.mark.rule("DAG-10")
-def test_a_stop_is_asked_for_until_the_child_has_heard_it():
+def test_a_stop_is_requested_until_the_child_acknowledges_it():
     """DAG-10, CAN-6: then its end is awaited until the deadline."""
     run = a_run_of()
     run.child("a").runs()
@@ -282,7 +282,7 @@ def test_waiting_for_a_definition_is_bounded_by_the_runs_own_limit():
 
 @pytest.mark.rule("DAG-10")
 def test_waiting_for_the_snapshot_is_bounded_too():
-    """DAG-3, DAG-10: a definition that cannot be stored does not keep its run for ever."""
+    """DAG-3, DAG-10: a definition that cannot be stored does not keep its run forever."""
     run = Driver(a_definition(a_step("a"), **LIMIT))
     run.pinned = False
     run.tick(99.999)

@@ -123,7 +123,7 @@ def test_what_a_list_passes_over_is_no_root():
 
 @pytest.mark.rule("DAG-5")
 def test_roots_reach_through_skipped_steps():
-    """DAG-5: a skipped dependency has its own causes, and each is told once."""
+    """DAG-5: a skipped dependency has its own causes, and each is reported once."""
     known = {1: Roots(failed=(0,)), 2: Roots(failed=(0,), skipped_by_condition=(4,))}
     states = [FAILED, SKIPPED, SKIPPED, FAILED, PASSED_OVER]
     assert roots_of((3, 2, 1), states, GRAPH, known.__getitem__) == Roots(

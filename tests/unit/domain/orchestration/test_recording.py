@@ -98,7 +98,7 @@ def test_nothing_new_gives_back_the_very_record():
 
 
 @pytest.mark.rule("ST-3")
-def test_a_change_beside_the_lifecycle_moves_updated_at():
+def test_a_change_outside_the_lifecycle_moves_updated_at():
     """ST-3: updatedAt changes on every status write."""
     first = recorded(RUNNING, started=True)
     observation = an_observation(DEFINITION, recorded=first)
@@ -159,7 +159,7 @@ def test_a_pending_run_that_is_suspended_does_not_progress():
 @pytest.mark.parametrize(
     ("verdict", "decision", "expected"),
     [
-        pytest.param(RUNNING, NO_ONE, None, id="nobody-asks"),
+        pytest.param(RUNNING, NO_ONE, None, id="no-requester"),
         pytest.param(
             RUNNING, Ignored(reason=Reason.CANCEL_DISABLED), "True/CancelDisabled", id="switched-off"
         ),

@@ -32,7 +32,7 @@ def returned(outputs, **given):
     ],
 )
 def test_outputs_are_rendered_and_a_missing_one_is_absent(outputs, expected):
-    """DAG-11: spec.outputs says what a nested run returns; whoever needs a missing one says so."""
+    """DAG-11: spec.outputs says what a nested run returns; a step that needs a missing one says so."""
     assert returned(outputs, p="q") == (SUCCESS, expected)
 
 

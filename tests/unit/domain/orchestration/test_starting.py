@@ -24,7 +24,7 @@ def judged_once(when, **given):
     return fresh, evaluate_when(definition.steps[0], fresh, scope, at(1))
 
 
-def begun_once(step, *, state=None, run=None, limits=None, **given):
+def start_once(step, *, state=None, run=None, limits=None, **given):
     definition = a_definition(step)
     fresh = state or initial_states(definition, {}, NOON)[0]
     return start_attempt(
@@ -78,7 +78,7 @@ def test_a_condition_without_an_answer_fails_the_step(when, message):
 @pytest.mark.rule("DAG-9")
 def test_the_first_attempt_is_recorded_before_anything_is_created():
     """DAG-9, GC-2, E11: the intent, with the child's name, the hash it is recognized by, and no uid yet."""
-    start_attempt = begun_once(a_step("a"))
+    start_attempt = start_once(a_step("a"))
     assert start_attempt.child_hash is not None
     assert start_attempt == StepState(
         name="a",
@@ -115,22 +115,22 @@ def test_the_next_attempt_has_its_own_name_and_forgets_the_last_ones_end():
         attempts=(ended,),
         stop=Stop(requested_at=NOON, reason="StepTimedOut", deadline=at(60)),
     )
-    begun_again = begun_once(a_step("a"), state=waiting)
-    assert begun_again == StepState(
+    restarted = start_once(a_step("a"), state=waiting)
+    assert restarted == StepState(
         name="a",
         kind=StepKind.TOOL_RUN,
         phase=StepPhase.PENDING,
         reason="Starting",
         attempt=2,
-        child=begun_again.child,
-        child_hash=begun_again.child_hash,
+        child=restarted.child,
+        child_hash=restarted.child_hash,
         started_at=NOON,
         attempt_started_at=at(1),
         last_transition_time=at(1),
         attempts=(ended,),
     )
-    assert begun_again.child.startswith("nightly-a-2-")
-    assert begun_again.child_hash not in {None, "of the first attempt"}
+    assert restarted.child.startswith("nightly-a-2-")
+    assert restarted.child_hash not in {None, "of the first attempt"}
 
 
 @pytest.mark.rule("DAG-11")
@@ -143,13 +143,13 @@ def test_the_next_attempt_has_its_own_name_and_forgets_the_last_ones_end():
 )
 def test_a_value_that_is_there_starts_the_step(given, phase):
     """DAG-11: empty text is a value."""
-    assert begun_once(a_step("a", **{"with": {"k": "{{ parameters.x }}"}}), **given).phase is phase
+    assert start_once(a_step("a", **{"with": {"k": "{{ parameters.x }}"}}), **given).phase is phase
 
 
 @pytest.mark.rule("DAG-11")
 def test_a_missing_value_fails_the_step_at_its_start():
     """DAG-11: MissingInput names the first reference that nothing answers; no attempt begins."""
-    found = begun_once(
+    found = start_once(
         a_step(
             "a",
             **{"with": {"k": "x", "l": "{{ parameters.y }}-{{ parameters.z }}", "m": "{{ parameters.q }}"}},
@@ -167,7 +167,7 @@ def test_a_missing_value_fails_the_step_at_its_start():
 @pytest.mark.parametrize("forgiven", [True, False], ids=["forgiven", "unforgiven"])
 def test_a_failed_start_is_forgiven_like_any_failure(forgiven):
     """DAG-7: continueOnFailure forgives the step's own failure."""
-    found = begun_once(a_step("a", continueOnFailure=forgiven, **{"with": {"k": "{{ parameters.x }}"}}))
+    found = start_once(a_step("a", continueOnFailure=forgiven, **{"with": {"k": "{{ parameters.x }}"}}))
     assert found.failure_ignored is forgiven
 
 
@@ -207,14 +207,14 @@ NESTED = {"name": "a", "kind": "SubOrchestration", "orchestrationRef": {"name": 
 )
 def test_nesting_is_refused_where_it_would_not_end(step, lineage, depth, reason, message):
     """DAG-13: RecursiveOrchestration, and a bound on the depth."""
-    found = begun_once(step, run=a_run(lineage=lineage), limits=Limits(max_depth=depth))
+    found = start_once(step, run=a_run(lineage=lineage), limits=Limits(max_depth=depth))
     assert (found.reason, found.message) == (reason, message)
 
 
 @pytest.mark.rule("DAG-2")
 def test_a_kind_that_this_controller_does_not_run_fails_by_name():
     """DAG-2: what is not built yet is said, not hung on."""
-    found = begun_once({"name": "a", "kind": "ApprovalGate", "policyRef": "p"})
+    found = start_once({"name": "a", "kind": "ApprovalGate", "policyRef": "p"})
     assert (found.phase, found.reason) == (StepPhase.FAILED, "UnsupportedStep")
     assert found.message == "steps of kind ApprovalGate are not supported yet"
 

@@ -115,8 +115,8 @@ def test_a_step_is_written_field_by_field():
     assert step_document(FULL_STEP) == FULL_STEP_DOCUMENT
 
 
-def test_a_step_that_has_not_begun_is_three_words():
-    """What is not set is left out: ten thousand of these stand in the pages of a big run."""
+def test_a_step_that_has_not_started_has_three_fields():
+    """What is not set is left out: the pages of a big run have ten thousand of these."""
     assert step_document(EMPTY_STEP) == {"name": "a", "kind": "AgentRun", "phase": "Pending"}
 
 
@@ -143,7 +143,7 @@ def test_a_step_reads_back_as_it_was_written(state):
     ],
 )
 def test_the_child_is_named_with_its_kind(kind, reference):
-    """`resourceRef` says what to look at."""
+    """`resourceRef` names the child."""
     assert step_document(StepState(name="a", kind=kind, attempt=1, child="c"))["resourceRef"] == reference
 
 
@@ -219,7 +219,7 @@ def test_an_empty_run_is_written_with_its_name_only():
 
 @pytest.mark.rule("DAG-14")
 def test_the_steps_of_a_big_run_come_from_its_pages():
-    """What stands in the object itself is then only a part."""
+    """The object itself then has only a part of the steps."""
     document = run_document(FULL_RUN, run_name="nightly")
     pages = document.pop("stepStatuses")
     assert run_record(document | {"stepStatuses": pages[:1]}, pages) == FULL_RUN

@@ -56,7 +56,7 @@ def test_a_recorded_start_is_repeated_until_the_child_is_seen(state, child, expe
         pytest.param(a_child("child", Phase.FAILED), None, id="has-ended"),
     ],
 )
-def test_a_stop_is_repeated_until_the_child_has_heard_it(child, expected):
+def test_a_stop_is_repeated_until_the_child_acknowledges_it(child, expected):
     """CAN-6: with an absolute deadline two seconds before the step's own."""
     assert steered(STOPPED, child) == expected
 

@@ -538,7 +538,7 @@ def missing_reference(field, message, fix, *under):
                 )
                 for field in (("when",), ("with", "y"))
             ],
-            id="outputs-of-a-step-beside",
+            id="outputs-of-an-unrelated-step",
         ),
         pytest.param(
             spec(step("a", inputs={"x": "{{ steps.b.outputs.y }}"}), step("b")),
@@ -786,7 +786,7 @@ def test_no_steps_is_reported_before_the_rest():
 
 @pytest.mark.rule("DAG-2")
 def test_a_name_used_twice_does_not_hide_a_cycle():
-    """DAG-2, B10: both are told at once, whichever of the steps goes."""
+    """DAG-2, B10: both are reported at once, whichever step is removed."""
     found = problems(step("a"), step("b", dependsOn=["a"]), step("a", dependsOn=["b"]))
     assert [item.reason for item in found] == [Reason.DEPENDENCY_CYCLE, Reason.DUPLICATE_STEP]
     assert found[0].message == "dependency cycle: a -> b -> a"

@@ -92,7 +92,7 @@ def test_a_guess_is_a_question_and_no_guess_is_advice():
 
 
 def test_guessing_stops_when_it_has_cost_enough():
-    """DAG-2: ten thousand typing errors are told in a second, the first ones with a guess."""
+    """DAG-2: ten thousand typing errors are reported within a second, the first ones with a suggestion."""
     guesses = Guesses([f"{'a' * 50}{number:05}" for number in range(5000)])
     began = time.process_time()
     found = [guesses.nearest(f"{'a' * 51}{number:05}x") for number in range(0, 10_000, 2)]

@@ -46,7 +46,7 @@ def test_the_oldest_go_first_within_a_namespace():
 
 
 def test_a_run_kept_back_by_its_agent_lets_others_pass():
-    """The limit of one Agent is nobody else's."""
+    """The limit of one Agent does not apply to others."""
     runs = [waiting("old", agent="busy", age=99), waiting("new", agent="free", age=1)]
     found = admit(Observation(live=live(agent="busy", count=1), waiting=runs), limits(agent=1), NOON)
     assert allowed(found) == {"new"}
@@ -60,7 +60,7 @@ def test_a_free_place_goes_to_the_namespace_with_the_fewest_live_runs():
 
 
 def test_among_equals_the_namespace_served_longest_ago_comes_first():
-    """With one place in all nobody has more live runs than another: a flood would else be served to its end."""
+    """With room for one run in total, each namespace has at most one: a flood must not be served to its end."""
     runs = [waiting("flood", "a", age=99), waiting("lone", "b", age=1)]
     ago = {"a": NOON - timedelta(seconds=2), "b": NOON - timedelta(seconds=50)}
     for served in (ago, {"a": ago["a"]}):
@@ -143,7 +143,7 @@ def test_a_run_that_can_start_at_once_needs_no_place_in_the_queue():
 
 
 def test_suspended_and_incomplete_runs_wait_without_a_place():
-    """They take nobody's."""
+    """They do not count."""
     runs = [waiting("s", suspended=True, age=99), waiting("m", missing=("Agent x",), age=99), waiting("r")]
     found = admit(Observation(waiting=runs), limits(cluster=1), NOON)
     assert allowed(found) == {"r"}

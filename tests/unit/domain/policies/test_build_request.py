@@ -86,15 +86,15 @@ def test_every_secret_is_found_with_who_names_it():
     assert SecretUse("provider-key", "AgentProvider codex") in run_request.secrets
 
 
-def test_what_is_not_used_is_not_asked_for():
-    """A prompt of its own, no repository, another sign-in."""
+def test_what_is_not_used_is_not_requested():
+    """Its own prompt, no repository, another sign-in."""
     run_request = agent_run_request(
         a_run(systemPrompt="hi", vcsPolicy={"mode": "none"}), NamedObjects(find=find)
     )
     assert names(run_request) == {"provider-key", "memory-url"}
 
 
-def test_a_default_memory_is_asked_for_by_runs_that_name_none():
+def test_runs_that_name_no_memory_request_the_default():
     """Its Secret is given to them, so it must be allowed."""
     bare = {
         ("Agent", "coder"): {"providerRef": {"name": "codex"}},

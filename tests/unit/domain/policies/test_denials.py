@@ -117,7 +117,7 @@ def test_an_unbound_secret_is_named_with_the_fix():
 
 
 def test_a_run_within_all_rules_has_nothing_against_it():
-    """Own labels need nobody's leave; hosts other than GitHub are not its list's matter."""
+    """Jangar's own labels need no permission; the GitHub list does not apply to other hosts."""
     run_request = an_ask(
         labels=("team", "jangar.proompteng.ai/step", "app.kubernetes.io/managed-by"),
         images=("ghcr.io/team/app",),

@@ -88,7 +88,7 @@ def test_what_only_looks_like_the_pattern_is_not_allowed(pattern, image):
     assert not parse_pattern(pattern).allows(parse_image(image))
 
 
-def test_a_denied_tag_is_believed_beside_a_digest():
+def test_a_denied_tag_counts_in_a_reference_with_a_digest():
     """To deny, what is shown is enough; to allow, only what is pulled."""
     image = parse_image(f"ghcr.io/team/app:bad@{DIGEST}")
     assert parse_pattern("ghcr.io/team/app:bad").denies(image)

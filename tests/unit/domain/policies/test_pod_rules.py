@@ -60,7 +60,7 @@ NODE_AFFINITY = {
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason"),
+    ("requested", "reason"),
     [
         pytest.param({"priorityClassName": "system-node-critical"}, "PriorityClassNotAllowed", id="priority"),
         pytest.param({"priorityClassName": "batch"}, None, id="ordinary priority"),
@@ -73,13 +73,13 @@ NODE_AFFINITY = {
         pytest.param({}, None, id="nothing"),
     ],
 )
-def test_without_a_setting_a_run_cannot_take_nodes_or_priority_from_others(asked, reason):
+def test_without_a_setting_a_run_cannot_take_nodes_or_priority_from_others(requested, reason):
     """E7: `runtime.config` is free-form, and what it asks for is refused unless the operator lists it."""
-    assert reason_of(agent_run(asked)) == reason
+    assert reason_of(agent_run(requested)) == reason
 
 
 @pytest.mark.parametrize(
-    ("asked", "pods"),
+    ("requested", "pods"),
     [
         ({"priorityClassName": "system-node-critical"}, {"priority_classes": ("system-node-*",)}),
         ({"tolerations": [{"key": "gpu", "operator": "Exists"}]}, {"tolerations": ("gpu",)}),
@@ -88,9 +88,9 @@ def test_without_a_setting_a_run_cannot_take_nodes_or_priority_from_others(asked
         ({"runtimeClassName": "gvisor"}, {"runtime_classes": ("gvisor",)}),
     ],
 )
-def test_what_the_operator_lists_is_allowed(asked, pods):
+def test_what_the_operator_lists_is_allowed(requested, pods):
     """E7: each list opens what it names."""
-    assert reason_of(agent_run(asked), **pods) is None
+    assert reason_of(agent_run(requested), **pods) is None
 
 
 OWN = {"own_service_accounts": frozenset({"agents-controllers"}), "own_namespace": "team"}
@@ -113,7 +113,7 @@ OWN = {"own_service_accounts": frozenset({"agents-controllers"}), "own_namespace
     ],
 )
 def test_the_controllers_own_account_is_never_a_runs(run_request):
-    """E7: whoever names it, and whatever the list of allowed ones says."""
+    """E7: regardless of who names it and of the allowlist."""
     assert reason_of(run_request, **OWN) == "ServiceAccountNotAllowed"
     assert reason_of(run_request, service_accounts=("*",), **OWN) == "ServiceAccountNotAllowed"
     assert reason_of(run_request, **(OWN | {"own_namespace": ""})) == "ServiceAccountNotAllowed"
@@ -182,7 +182,7 @@ def test_the_same_rules_hold_for_tool_runs(policy, reason):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "asked", "is_allowed"),
+    ("pattern", "requested", "is_allowed"),
     [
         ("gpu", "gpu=a:NoSchedule", True),
         ("gpu=a", "gpu=b:NoSchedule", False),
@@ -193,9 +193,9 @@ def test_the_same_rules_hold_for_tool_runs(policy, reason):
         ("gpu", "*=*:*", False),
     ],
 )
-def test_a_toleration_of_more_needs_a_pattern_of_more(pattern, asked, is_allowed):
+def test_a_toleration_of_more_needs_a_pattern_of_more(pattern, requested, is_allowed):
     """E7: one that leaves key, value or effect away tolerates any of them."""
-    assert allows_toleration((parse_toleration_pattern(pattern),), asked) is is_allowed
+    assert allows_toleration((parse_toleration_pattern(pattern),), requested) is is_allowed
 
 
 def test_every_way_to_choose_a_node_is_seen():
@@ -219,5 +219,5 @@ def test_what_is_no_pattern_is_refused(text):
 
 
 def test_an_operators_defaults_are_not_judged():
-    """E7: what nobody asked for is the operator's."""
+    """E7: a value that the run does not set comes from the operator."""
     assert reason_of(RunRequest(agent="a")) is None

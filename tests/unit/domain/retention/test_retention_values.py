@@ -65,12 +65,12 @@ def test_a_bad_setting_is_refused_with_its_name_and_the_fix(text):
 
 @pytest.mark.rule("GC-5")
 def test_more_seconds_than_a_job_can_hold_are_refused():
-    """GC-5: the API server would refuse the Job later, where nobody looks."""
+    """GC-5: the API server would refuse the Job later, where no user would notice."""
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the message is compared below, whole
         parse_seconds("2147483648", variable=VARIABLE)
     assert str(refusal.value) == (
         "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS='2147483648' is more than 2147483647 seconds: "
-        "write never to keep it for ever"
+        "write never to keep it forever"
     )
 
 

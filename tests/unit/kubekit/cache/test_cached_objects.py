@@ -85,7 +85,7 @@ def test_metadata_is_typed_and_the_rest_is_bytes():
 
 
 def test_a_decoded_object_is_the_callers():
-    """Changing it changes nobody else's."""
+    """Changing one copy changes no other."""
     found = cached()
     found.decode()["spec"]["size"] = 2
     assert found.decode()["spec"]["size"] == 1
@@ -106,7 +106,7 @@ def test_objects_without_a_namespace_have_the_empty_one():
 
 
 def test_ten_thousand_objects_of_two_kilobytes_fit_in_45_megabytes():
-    """The bytes dominate; what is beside them is small."""
+    """The bytes dominate; the overhead is small."""
     spec = {f"field-{number}": "x" * 40 for number in range(33)}
     made = Cache({"team": label_index("team")}, report=_raise)
     for number in range(2000):
@@ -130,7 +130,7 @@ def _bytes_of(root):
 
 
 def test_the_newer_wins_whatever_road_it_came(cache, reported):
-    """An older event never overwrites an own write; the same version is no news."""
+    """An older event never overwrites an own write; the same version is no change."""
     cache.upsert(cached("a", 1))
     cache.record_write(an_object("a", 5))
     for late in (2, 3, 5):
@@ -148,7 +148,7 @@ def test_versions_are_compared_as_numbers(cache):
 
 
 def test_an_end_older_than_what_was_written_since_is_not_the_end(cache, reported):
-    """Deleted, made anew by us, and only then the watch tells of the deletion."""
+    """Deleted, recreated by us, and only then the watch reports the deletion."""
     cache.upsert(cached("a", 1, uid="first"))
     cache.record_write(an_object("a", 5, uid="second"))
     cache.remove_observed(cached("a", 3, uid="first"))
@@ -169,7 +169,7 @@ def test_after_an_own_delete_its_last_events_are_passed_over(cache, reported):
 
 
 def test_own_deletes_are_forgotten_when_the_watch_has_reported_them(cache):
-    """Also when a list tells it instead; what the list still shows is waited for."""
+    """Also if a list reports the deletion; what the list still shows is waited for."""
     for number, name in enumerate(("told", "listed", "not-listed", "elsewhere")):
         place = "other" if name == "elsewhere" else "default"
         cache.upsert(cached(name, number + 1, namespace=place))
@@ -218,7 +218,7 @@ def test_indexes_follow_every_change(cache):
     assert cache._indexes["team"]._by_key == {}
 
 
-def test_an_object_made_anew_is_indexed_once(cache):
+def test_a_recreated_object_is_indexed_once(cache):
     """The uid of the old one is not left behind."""
     cache.upsert(cached("a", 1, uid="first", owner="o"))
     cache.upsert(cached("a", 2, uid="second", owner="o"))

@@ -40,8 +40,8 @@ def versions(informer):
     return {(item.namespace, item.name): item.resource_version for item in informer.cache.all()}
 
 
-def kinds_asked(api):
-    return [kind for kind, _ in api.asked]
+def request_kinds(api):
+    return [kind for kind, _ in api.requests]
 
 
 def test_synced_comes_after_the_first_full_list_of_every_namespace():
@@ -70,7 +70,7 @@ def test_what_happens_between_list_and_watch_is_not_lost():
         api.put("a")
         async with an_informer(api) as informer:
             await asyncio.sleep(0.0015)
-            assert kinds_asked(api) == ["LIST"]
+            assert request_kinds(api) == ["LIST"]
             api.put("b")
             api.remove("a")
             await asyncio.sleep(1)
@@ -90,14 +90,14 @@ def test_lists_are_read_in_pages_of_one_moment():
         async with an_informer(api, pace=Pace(page_size=10)) as informer:
             await informer.synced()
             assert len(informer.cache) == 25
-            assert [more for kind, more in api.asked if kind == "LIST"] == ["", "10/125", "20/125"]
+            assert [more for kind, more in api.requests if kind == "LIST"] == ["", "10/125", "20/125"]
 
     run_virtual(scenario())
 
 
 @pytest.mark.parametrize("fault", [CutAfter(1), DeadAfter(1)], ids=["cut", "silently-dead"])
 def test_a_broken_watch_goes_on_where_it_was(fault):
-    """After a cut or a silence the next watch begins at the last version told, without a list."""
+    """After a cut or a silence the next watch begins at the last reported version, without a list."""
 
     async def scenario():
         api = ScriptedApi()
@@ -110,8 +110,8 @@ def test_a_broken_watch_goes_on_where_it_was(fault):
             await asyncio.sleep(200)
             assert versions(informer) == api.versions()
             assert informer.notified == [("added", "a"), ("added", "b"), ("added", "c")]
-            assert kinds_asked(api).count("LIST") == 1
-            assert api.asked[2] == ("WATCH", "101")
+            assert request_kinds(api).count("LIST") == 1
+            assert api.requests[2] == ("WATCH", "101")
 
     run_virtual(scenario())
 
@@ -127,15 +127,15 @@ def test_a_bookmark_moves_the_place_to_go_on_from():
             await asyncio.sleep(25)
             api.forget()
             await asyncio.sleep(200)
-            assert kinds_asked(api).count("LIST") == 1
-            assert ("WATCH", "101") in api.asked
+            assert request_kinds(api).count("LIST") == 1
+            assert ("WATCH", "101") in api.requests
 
     run_virtual(scenario())
 
 
 @pytest.mark.parametrize("as_refusal", [True, False], ids=["refused", "within-the-stream"])
 def test_a_forgotten_version_is_answered_by_a_list_and_reported_deletes(as_refusal):
-    """What vanished while nobody listened is told as deleted; what stayed the same is not told."""
+    """Objects that vanished while disconnected are reported as deleted; unchanged ones are not reported."""
 
     async def scenario():
         api = ScriptedApi()
@@ -162,7 +162,7 @@ def test_a_forgotten_version_is_answered_by_a_list_and_reported_deletes(as_refus
     run_virtual(scenario())
 
 
-def test_a_list_that_expires_between_pages_begins_anew():
+def test_a_list_that_expires_between_pages_restarts():
     """Half a list is no list: nothing of it is taken."""
 
     async def scenario():
@@ -171,7 +171,7 @@ def test_a_list_that_expires_between_pages_begins_anew():
             api.put(f"thing-{number}")
         async with an_informer(api, pace=Pace(page_size=2)) as informer:
             await asyncio.sleep(0.0015)
-            assert len(api.asked) == 1
+            assert len(api.requests) == 1
             api.remove("thing-0")
             api.forget()
             await informer.synced()
@@ -181,7 +181,7 @@ def test_a_list_that_expires_between_pages_begins_anew():
     run_virtual(scenario())
 
 
-def test_an_object_made_anew_while_no_one_listened_is_deleted_and_added():
+def test_an_object_recreated_while_disconnected_is_deleted_and_added():
     """A new uid under an old name is another object."""
 
     async def scenario():
@@ -219,7 +219,7 @@ def test_a_server_that_lost_its_past_is_believed():
     run_virtual(scenario())
 
 
-def test_retry_after_is_honoured():
+def test_retry_after_is_respected():
     """A server that asks for 7 seconds gets them."""
 
     async def scenario():
@@ -240,9 +240,9 @@ def test_failures_are_spaced_wider_and_wider_up_to_a_bound():
         api.faults.extend(NotSent("refused") for _ in range(1000))
         async with an_informer(api) as informer:
             await asyncio.sleep(0.2)
-            assert 2 <= len(api.asked) <= 4
+            assert 2 <= len(api.requests) <= 4
             await asyncio.sleep(600)
-            assert 20 <= len(api.asked) <= 45
+            assert 20 <= len(api.requests) <= 45
             assert informer.age() > 600
             assert informer.age() > informer.longest_silence
             api.faults.clear()
@@ -252,7 +252,7 @@ def test_failures_are_spaced_wider_and_wider_up_to_a_bound():
     run_virtual(scenario())
 
 
-def test_a_failing_server_is_listed_anew_only_after_many_failures():
+def test_a_failing_server_is_relisted_only_after_many_failures():
     """A storm of 503 must not become a storm of lists."""
 
     async def scenario():
@@ -262,7 +262,7 @@ def test_a_failing_server_is_listed_anew_only_after_many_failures():
             api.faults.extend(ServerFailure("no leader", status=503) for _ in range(5))
             await asyncio.sleep(300)
             assert not api.faults
-            assert kinds_asked(api).count("LIST") == 1
+            assert request_kinds(api).count("LIST") == 1
 
     run_virtual(scenario())
 
@@ -279,8 +279,8 @@ def test_a_quiet_watch_is_no_reason_to_worry():
             for _ in range(3600):
                 await asyncio.sleep(1)
                 oldest = max(oldest, informer.age())
-            assert kinds_asked(api).count("LIST") == 1
-            assert 35 <= kinds_asked(api).count("WATCH") <= 45
+            assert request_kinds(api).count("LIST") == 1
+            assert 35 <= request_kinds(api).count("WATCH") <= 45
             assert oldest <= informer.longest_silence
             assert informer.counts.failures == 0
 
@@ -288,17 +288,17 @@ def test_a_quiet_watch_is_no_reason_to_worry():
 
 
 def test_watch_timeouts_are_spread():
-    """Two informers started together do not ask in step for ever."""
+    """Two informers started together do not stay in lockstep."""
 
     async def scenario():
-        asked = []
+        watch_counts = []
         for rng in (0.0, 0.9):
             api = ScriptedApi()
             api.bookmarks_every = 1e9
             async with an_informer(api, random=lambda rng=rng: rng):
                 await asyncio.sleep(200)
-            asked.append(kinds_asked(api).count("WATCH"))
-        assert asked == [4, 2]
+            watch_counts.append(request_kinds(api).count("WATCH"))
+        assert watch_counts == [4, 2]
 
     run_virtual(scenario())
 
@@ -318,7 +318,7 @@ def test_a_handler_that_fails_makes_no_one_deaf(caplog):
             api.put("b")
             await asyncio.sleep(1)
             assert later == ["a", "b"]
-            assert kinds_asked(api).count("LIST") == 1
+            assert request_kinds(api).count("LIST") == 1
 
     run_virtual(scenario())
     assert caplog.text.count("ZeroDivisionError") == 2
@@ -340,7 +340,7 @@ def test_a_late_subscriber_is_reported_what_is_there():
 
 
 def test_an_own_write_is_seen_at_once_and_reported_once():
-    """Readers see the answer before the watch tells it; the watch's word is then no news."""
+    """Readers see the answer before the watch reports it; the watch event is then no change."""
 
     async def scenario():
         api = ScriptedApi()
@@ -355,7 +355,7 @@ def test_an_own_write_is_seen_at_once_and_reported_once():
 
 
 def test_an_answer_that_comes_after_the_watch_reported_the_end_raises_no_ghost():
-    """Created, deleted by someone, both told; then the answer to the create arrives."""
+    """Created, deleted by another client, both reported; then the answer to the create arrives."""
 
     async def scenario():
         api = ScriptedApi()
@@ -393,7 +393,7 @@ def test_a_line_that_is_no_event_is_survived_by_a_list():
         api = ScriptedApi()
         garble = api._lines
 
-        async def garbled(*asked):
+        async def garbled(*requests):
             yield b"<html>bad gateway</html>"
 
         async with an_informer(api) as informer:

@@ -1,4 +1,4 @@
-"""Random histories of writes and failures: the cache ends as the server stands, and changes were told as one story."""
+"""Random histories of writes and failures: the cache ends equal to the server, and the changes are consistent."""
 
 import asyncio
 
@@ -39,12 +39,12 @@ STEPS = st.one_of(
 
 
 class Story:
-    """Every change must go on where the last one of the same object ended."""
+    """Every change must continue where the last one of the same object ended."""
 
     def __init__(self):
         self.known = {}
 
-    def heard(self, change):
+    def on_change(self, change):
         subject = change.subject
         key = subject.namespace, subject.name
         assert self.known.get(key) == change.old
@@ -95,7 +95,7 @@ async def play(steps, namespaces, failures):
     )
     story = Story()
     informer.cache._report = failures.append
-    informer.subscribe(story.heard)
+    informer.subscribe(story.on_change)
     running = asyncio.create_task(informer.run())
     answers = []
     for step in steps:

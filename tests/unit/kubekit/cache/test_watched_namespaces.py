@@ -22,7 +22,7 @@ def test_lists_and_the_star_are_read(text, names):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         pytest.param("", "no namespace", id="nothing"),
         pytest.param("a,,b", "part 2 is empty", id="empty-part"),
@@ -32,9 +32,9 @@ def test_lists_and_the_star_are_read(text, names):
         pytest.param("x" * 64, "at most 63", id="too-long"),
     ],
 )
-def test_the_bad_part_is_named(text, said):
-    """Whoever reads the message knows what to mend."""
-    with pytest.raises(BadNamespaces, match=said):
+def test_the_bad_part_is_named(text, message):
+    """The message says what to fix."""
+    with pytest.raises(BadNamespaces, match=message):
         Namespaces.parse(text)
 
 

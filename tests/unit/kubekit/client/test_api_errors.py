@@ -31,7 +31,7 @@ def a_status(code, reason="", **rest):
     ],
 )
 def test_a_refusal_becomes_the_error_of_its_reason(code, reason, expected):
-    """The reason tells more than the code: two refusals share 409."""
+    """The reason is more specific than the code: two refusals share 409."""
     error = errors.from_response(code, {}, a_status(code, reason))
     assert type(error) is expected
     assert (error.status, error.reason, str(error)) == (code, reason, "said")
@@ -54,9 +54,9 @@ def test_an_answer_that_is_no_status_is_judged_by_its_code(code, expected):
 
 
 def test_a_patch_for_another_uid_is_a_conflict():
-    """Servers say that the uid cannot be changed; what it means is that this is not the object meant."""
-    said = a_status(422, "Invalid", details={"causes": [{"field": "metadata.uid"}]})
-    assert type(errors.from_response(422, {}, said)) is errors.Conflict
+    """Servers say that the uid cannot be changed; it means that another object has the name now."""
+    body = a_status(422, "Invalid", details={"causes": [{"field": "metadata.uid"}]})
+    assert type(errors.from_response(422, {}, body)) is errors.Conflict
 
 
 def test_an_empty_refusal_still_says_something():

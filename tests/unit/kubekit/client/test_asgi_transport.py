@@ -165,7 +165,7 @@ def test_lines_arrive_as_they_are_sent():
 
 
 def test_cancelling_a_follower_disconnects():
-    """The application hears of it and ends."""
+    """The application gets the disconnect and ends."""
 
     async def scenario():
         app = App(ticking)
@@ -201,7 +201,7 @@ def test_an_application_that_does_not_hear_is_ended():
 
 @pytest.mark.parametrize("serve", [broken, silent], ids=["broken", "silent"])
 def test_a_stream_that_breaks_or_falls_silent_is_reported(serve):
-    """Not taken for its end."""
+    """It does not count as the end of the stream."""
 
     async def scenario():
         with pytest.raises(Ambiguous):
@@ -221,7 +221,7 @@ def test_a_refused_stream_raises_the_refusal():
 
 
 def test_a_slow_reader_slows_the_sender():
-    """Memory does not fill with what nobody reads."""
+    """Unread data does not accumulate in memory."""
 
     async def scenario():
         sent = []

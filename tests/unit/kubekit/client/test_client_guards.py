@@ -17,11 +17,11 @@ class Recorder:
     """A transport that writes down what it is asked and answers from a list, else with an empty object."""
 
     def __init__(self, *answers):
-        self.asked = []
+        self.requests = []
         self.answers = list(answers)
 
     async def request(self, method, path, *, query=None, body=None, content_type="", timeout):  # noqa: ASYNC109
-        self.asked.append(
+        self.requests.append(
             (method, path, dict(query or {}), orjson.loads(body) if body else None, content_type)
         )
         return self.answers.pop(0) if self.answers else Response(200, {}, b"{}")
@@ -71,11 +71,11 @@ GONE = Response(410, {}, b'{"kind":"Status","code":410,"reason":"Expired"}')
     ],
 )
 def test_a_write_that_could_hit_another_object_is_not_sent(write):
-    """The mistake is the caller's, and is told before anything happens."""
+    """The caller's mistake is reported before anything is sent."""
     transport = Recorder()
     with pytest.raises(ValueError, match="ConfigMap"):
         asyncio.run(write(Client(transport, manager="me")))
-    assert transport.asked == []
+    assert transport.requests == []
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_guarded_patch_is_sent_with_its_kind_and_manager(body, kind):
     transport = Recorder()
     asyncio.run(Client(transport, manager="me").patch(CONFIG_MAPS, "a", "n", body, kind=kind))
     path = "/api/v1/namespaces/n/configmaps/a"
-    assert transport.asked == [("PATCH", path, {"fieldManager": "me"}, body, kind.value)]
+    assert transport.requests == [("PATCH", path, {"fieldManager": "me"}, body, kind.value)]
 
 
 def test_a_delete_carries_its_preconditions():
@@ -102,7 +102,7 @@ def test_a_delete_carries_its_preconditions():
         asyncio.run(client.delete(CONFIG_MAPS, "a", "n", uid="u", resource_version="3", grace_seconds=0))
         is None
     )
-    assert transport.asked[0][3] == {
+    assert transport.requests[0][3] == {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
         "preconditions": {"uid": "u", "resourceVersion": "3"},
@@ -116,7 +116,7 @@ def test_an_apply_says_its_kind_and_whether_it_forces():
     transport = Recorder()
     obj = {"metadata": {"name": "a", "namespace": "n"}}
     asyncio.run(Client(transport, manager="me").apply(CONFIG_MAPS, obj, force=True))
-    method, _, query, body, content_type = transport.asked[0]
+    method, _, query, body, content_type = transport.requests[0]
     assert (method, content_type) == ("PATCH", "application/apply-patch+yaml")
     assert query == {"fieldManager": "me", "force": "true"}
     assert body == {"apiVersion": "v1", "kind": "ConfigMap", **obj}
@@ -128,13 +128,13 @@ def test_all_pages_are_read_and_items_know_their_kind():
     found = asyncio.run(Client(transport, manager="me").list(CONFIG_MAPS, "n", labels="x=y", page_size=2))
     assert [item["metadata"]["name"] for item in found] == ["a", "b", "c"]
     assert {(item["apiVersion"], item["kind"]) for item in found} == {("v1", "ConfigMap")}
-    assert [query for _, _, query, _, _ in transport.asked] == [
+    assert [query for _, _, query, _, _ in transport.requests] == [
         {"labelSelector": "x=y", "limit": "2"},
         {"labelSelector": "x=y", "limit": "2", "continue": "next"},
     ]
 
 
-def test_a_list_forgotten_between_pages_is_read_anew():
+def test_a_list_that_expires_between_pages_is_read_again():
     """No object twice, none missing."""
     transport = Recorder(a_list("a", more="next"), GONE, a_list("a", more="next"), a_list("b"))
     found = asyncio.run(Client(transport, manager="me").list(CONFIG_MAPS, "n"))
@@ -142,11 +142,11 @@ def test_a_list_forgotten_between_pages_is_read_anew():
 
 
 def test_a_list_that_is_always_forgotten_is_given_up():
-    """Not for ever."""
+    """Not forever."""
     transport = Recorder(*[GONE] * 10)
     with pytest.raises(Expired):
         asyncio.run(Client(transport, manager="me").list(CONFIG_MAPS, "n"))
-    assert len(transport.asked) == 5
+    assert len(transport.requests) == 5
 
 
 def test_an_answer_that_is_no_object_is_an_error():

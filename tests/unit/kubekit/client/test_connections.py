@@ -53,7 +53,7 @@ def test_data_in_place_is_read(written):
     assert (found.certificate, found.key, found.namespace) == (b"CERT", b"KEY", "team")
 
 
-def test_files_are_found_beside_the_kubeconfig(written):
+def test_relative_files_are_found_next_to_the_kubeconfig(written):
     """A relative path is relative to its file."""
     path = written(
         a_config(cluster={"certificate-authority": "ca.crt"}, user={"tokenFile": "token"}), "sub/config"
@@ -65,7 +65,7 @@ def test_files_are_found_beside_the_kubeconfig(written):
 
 
 def test_secrets_are_not_shown(written):
-    """A connection in a log tells no token."""
+    """A logged connection does not contain the token."""
     assert "s3cret" not in repr(from_kubeconfig(written(a_config(user={"token": "s3cret"}))))
 
 
@@ -103,7 +103,7 @@ def test_a_pod_uses_its_service_account(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "message"),
     [
         pytest.param(a_config(current=""), "no current context.*here", id="no-context"),
         pytest.param(a_config(current="there"), "no context 'there'.*here", id="unknown-context"),
@@ -120,9 +120,9 @@ def test_a_pod_uses_its_service_account(tmp_path):
         pytest.param([], "not a kubeconfig", id="not-a-kubeconfig"),
     ],
 )
-def test_what_is_wrong_is_said(written, config, said):
+def test_the_error_names_the_problem(written, config, message):
     """With what there is instead."""
-    with pytest.raises(NoConnection, match=said):
+    with pytest.raises(NoConnection, match=message):
         from_kubeconfig(written(config))
 
 

@@ -17,7 +17,7 @@ WRITES = ["POST", "PUT", "PATCH", "DELETE"]
 
 
 class Peer:
-    """A server that reads requests and does with the n-th what it is told to do."""
+    """A server that reads requests and handles the n-th as the test specifies."""
 
     def __init__(self, *behaviors):
         self.behaviors = list(behaviors)
@@ -131,7 +131,7 @@ def closed_port():
 
 
 def test_a_refused_connection_did_nothing():
-    """Nobody listens: certain."""
+    """No server listens: the request certainly had no effect."""
 
     async def scenario():
         async with a_transport(f"http://127.0.0.1:{closed_port()}") as transport:
@@ -242,8 +242,8 @@ def test_a_write_on_a_kept_connection_that_breaks_is_not_sent_again(method, beha
     asyncio.run(scenario())
 
 
-def test_a_read_on_a_kept_connection_that_breaks_is_asked_again():
-    """Reading twice harms nobody."""
+def test_a_read_on_a_kept_connection_that_breaks_is_repeated():
+    """Reading twice is harmless."""
 
     async def scenario():
         async with a_peer(answer, hang_up) as peer, a_transport(peer.url) as transport:
@@ -334,7 +334,7 @@ def test_lines_come_whole_however_they_were_cut():
 
 
 @pytest.mark.parametrize("then", [hang_up, reset, stay_silent], ids=lambda item: item.__name__)
-def test_a_stream_that_breaks_tells_what_came_and_that_it_broke(then):
+def test_a_broken_stream_yields_what_arrived_and_then_the_error(then):
     """Half a line is no line; a silent peer is a broken one."""
 
     async def scenario():
@@ -348,8 +348,8 @@ def test_a_refused_stream_raises_what_the_refusal_says():
     """410 before the first line is Expired."""
 
     async def gone(reader, writer):
-        said = b'{"kind":"Status","code":410,"reason":"Expired","message":"too old"}'
-        writer.write(b"HTTP/1.1 410 Gone\r\ncontent-length: %d\r\n\r\n%s" % (len(said), said))
+        status = b'{"kind":"Status","code":410,"reason":"Expired","message":"too old"}'
+        writer.write(b"HTTP/1.1 410 Gone\r\ncontent-length: %d\r\n\r\n%s" % (len(status), status))
         await writer.drain()
 
     async def scenario():
@@ -464,7 +464,7 @@ def shown_to(peer):
         pytest.param({"token": "abc"}, ["Bearer abc"], id="token"),
         pytest.param({"user_name": "me", "password": "pw"}, ["Basic bWU6cHc="], id="password"),
         pytest.param({"fresh_token": lambda: "made"}, ["Bearer made"], id="plugin"),
-        pytest.param({}, [], id="nobody"),
+        pytest.param({}, [], id="no-user"),
     ],
 )
 def test_what_a_user_shows(user, expected):

@@ -1,4 +1,4 @@
-"""What is told of requests."""
+"""What is reported about requests."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -34,13 +34,13 @@ class Scripted:
 
 
 def reported(answer, story):
-    heard = []
+    requests = []
 
     async def main():
-        await story(ObservedTransport(Scripted(answer), lambda *what: heard.append(what)))
+        await story(ObservedTransport(Scripted(answer), lambda *what: requests.append(what)))
 
     run_virtual(main())
-    return heard
+    return requests
 
 
 def test_a_request_is_reported_with_its_code_and_time():

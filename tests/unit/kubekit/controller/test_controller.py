@@ -20,7 +20,7 @@ def now():
 
 
 class Story:
-    """A reconciler that does in turn what it is told, and a diary of when it was called and how it ended."""
+    """A reconciler with scripted results, and a diary of when it was called and how it ended."""
 
     def __init__(self, *answers, **options):
         self.answers = list(answers)
@@ -127,7 +127,7 @@ def test_a_pass_has_a_time_limit():
 
 
 def test_one_key_is_in_one_pass_at_a_time_and_others_do_not_wait():
-    """Eight workers, one slow key: its changes during the pass are one more pass, others run beside it."""
+    """Eight workers, one slow key: its changes during the pass are one more pass, others run concurrently."""
 
     async def slow(key):
         story.controller.enqueue(key)
@@ -280,7 +280,7 @@ def test_changes_of_an_object_and_of_what_it_owns_bring_its_key():
     assert [name for name, _ in story.passes] == ["own", "parent"] * 2
 
 
-def test_a_child_that_changes_its_owner_wakes_both():
+def test_a_child_that_changes_its_owner_enqueues_both():
     """The old owner lost something, the new one got it."""
     change = Change(kind="changed", old=an_object("job", owner="before"), new=an_object("job", owner="after"))
     assert set(owner_key("ToolRun")(change)) == {Key("ns", "before"), Key("ns", "after")}

@@ -1,4 +1,4 @@
-"""Large pure work runs beside the event loop, and ends."""
+"""Large pure work runs outside the event loop, and ends."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ def spin(seconds):
     return threading.current_thread().name
 
 
-def test_small_work_runs_at_once_and_large_work_beside_the_loop():
+def test_small_work_runs_at_once_and_large_work_in_a_thread():
     """E2: the loop gets its turn many times while large work runs."""
 
     async def main():

@@ -1,4 +1,4 @@
-"""What starts after what, what stops before what, and what is told when a part fails."""
+"""In which order parts start and stop, and what is reported when one fails."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ class Part:
         self.diary, self.name = diary, name
         self.lists_after, self.breaks_after = lists_after, breaks_after
         self.listed = asyncio.Event()
-        self.heard_at = 0.0
+        self.last_message_at = 0.0
 
     async def run(self):
         self.diary.append(f"{self.name} starts")
@@ -46,7 +46,7 @@ class Part:
         return self.listed.is_set()
 
     def age(self):
-        return asyncio.get_running_loop().time() - self.heard_at
+        return asyncio.get_running_loop().time() - self.last_message_at
 
 
 def a_process(diary, **parts):

@@ -27,7 +27,7 @@ def cached(name, generation=1, **metadata):
 
 
 async def watched(work, *, limit=LIMIT, **options):
-    """The work with a watchdog beside it, and the watchdog."""
+    """The work with its watchdog, and the watchdog."""
     watchdog = Watchdog(limit=limit, **options)
     watching = asyncio.create_task(watchdog.run())
     await asyncio.sleep(0)
@@ -217,7 +217,7 @@ def test_quarantine_outlives_a_restart():
 
 @pytest.mark.parametrize(("others_pass", "expected"), [(True, MAX_TIMEOUTS), (False, None)])
 def test_passes_that_never_end_quarantine_an_object_only_if_others_end(others_pass, expected):
-    """An API server that does not answer lets no pass end: that is nobody's fault."""
+    """An API server that does not answer lets no pass end: the watchdog does not blame the process."""
     bed = Bed(cached("hangs"), cached("good"), time_limit=10.0, random=lambda: 1.0)
 
     async def reconcile(key):

@@ -142,7 +142,7 @@ def test_jitter_takes_off_up_to_a_half():
 
 
 def test_a_closed_queue_gives_out_and_takes_nothing():
-    """What waits is dropped, waiting workers are told, what is under way may still say done."""
+    """Waiting keys are dropped, waiting workers are notified, keys in progress can still be marked done."""
 
     async def main():
         queue = a_queue()
@@ -163,7 +163,7 @@ def test_a_closed_queue_gives_out_and_takes_nothing():
     assert run_virtual(main()) == [ShutDown] * 3
 
 
-def test_a_worker_that_is_cancelled_as_it_wakes_loses_no_key():
+def test_a_worker_that_is_cancelled_while_resuming_loses_no_key():
     """The key goes to the next worker."""
 
     async def main():
@@ -177,7 +177,7 @@ def test_a_worker_that_is_cancelled_as_it_wakes_loses_no_key():
     assert run_virtual(main()) == "a"
 
 
-def test_it_tells_how_long_keys_wait():
+def test_it_reports_how_long_keys_wait():
     """Age of the next in line, the wait of each taken key, the longest under way."""
     waits = []
 
@@ -281,7 +281,7 @@ def test_what_is_added_first_is_taken_before_all_that_wait():
 
 
 def test_a_key_that_is_worked_on_comes_back_first_when_it_is_added_so():
-    """What shall stop while it is looked at is looked at again before others."""
+    """A key that gets a stop request during its pass is requeued before others."""
 
     async def story():
         queue = WorkQueue()
@@ -316,7 +316,7 @@ def test_what_is_urgent_in_one_queue_goes_before_what_waits_in_another():
 
 
 def test_what_can_wait_does_not_wait_for_ever():
-    """A pass that hangs, or an endless row of requests to stop, holds nobody back for longer than the limit."""
+    """A pass that hangs, or an endless series of stop requests, delays no other key for longer than the limit."""
 
     async def story():
         urgent_work = UrgentWorkGate(limit=2)

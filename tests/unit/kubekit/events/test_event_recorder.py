@@ -1,4 +1,4 @@
-"""Events: told once with a count, bounded, and never at the cost of the one who records."""
+"""Events: deduplicated with a count, bounded, and never blocking the caller."""
 
 import asyncio
 from copy import deepcopy
@@ -180,7 +180,7 @@ def test_the_same_again_is_counted_in_one_event():
     assert events.requests == 4
 
 
-def test_an_event_that_expired_is_reported_anew_with_its_count():
+def test_an_expired_event_is_created_again_with_its_count():
     """The server forgets Events after an hour."""
     events = Events()
 
@@ -215,7 +215,7 @@ def test_an_object_that_talks_too_much_is_cut_short_and_others_are_not():
 
 
 def test_normal_events_of_all_objects_are_bounded_and_warnings_are_not():
-    """D4: a thousand short pods tell of some of them; what goes wrong is told of each."""
+    """D4: of a thousand short pods some get normal events; each failure gets its warning."""
     events = Events()
 
     def pod(number):
@@ -289,7 +289,7 @@ def test_recording_never_waits_and_a_full_queue_drops():
 
 
 def test_failures_of_the_server_are_tried_again():
-    """Transient ones only, with a bound; the count goes on meanwhile."""
+    """Transient ones only, with a bound; the count continues meanwhile."""
     events = Events(ServerFailure("down", status=503), ServerFailure("down", status=503))
 
     async def story(recorder):
@@ -332,7 +332,7 @@ def test_a_server_that_stays_away_costs_the_event():
 
 
 def test_an_event_whose_answer_was_lost_is_not_reported_twice():
-    """It keeps its name, finds itself, and goes on counting."""
+    """The event keeps its name, is found again, and its count continues."""
     events = Events(Ambiguous("reset"))
 
     async def story(recorder):
@@ -346,7 +346,7 @@ def test_an_event_whose_answer_was_lost_is_not_reported_twice():
 
 
 def test_the_end_writes_what_is_left_within_a_bound():
-    """What was recorded a moment before the end is still told."""
+    """An event recorded just before the end is still written."""
     events = Events()
 
     async def story(recorder):

@@ -39,7 +39,7 @@ def test_the_first_takes_it_and_the_second_waits():
     run_virtual(main())
 
 
-def test_a_clean_end_hands_over_within_a_try():
+def test_a_clean_end_releases_the_lease_within_one_retry():
     """The record is given back after the authority, and the next takes it without waiting for silence."""
 
     async def main():
@@ -58,7 +58,7 @@ def test_a_clean_end_hands_over_within_a_try():
 
 
 def test_a_killed_holder_is_followed_after_its_silence():
-    """Nobody waits for less than the duration, and not for much more."""
+    """Other candidates wait for at least the duration, and not much longer."""
 
     async def main():
         records = Records()
@@ -99,7 +99,7 @@ def test_a_partitioned_holder_stops_before_another_starts():
     run_virtual(main())
 
 
-def test_a_holder_that_was_paused_has_no_authority_when_it_wakes():
+def test_a_holder_that_was_paused_has_no_authority_when_it_resumes():
     """Not for one question: the time is looked at when authority is asked for."""
 
     async def main():
@@ -133,7 +133,7 @@ def test_an_answer_that_comes_too_late_gives_no_authority():
 
 
 def test_authority_that_ran_out_for_a_moment_was_lost():
-    """Whoever asked in that moment was told no, and so is told of the loss and of the gain after it."""
+    """Callers that checked in that moment were refused, so the loss and the new gain are both reported."""
 
     def refused():
         raise NotSent("refused")
@@ -146,7 +146,7 @@ def test_authority_that_ran_out_for_a_moment_was_lost():
         records = Records()
         candidate = Candidate(records, "first", wire=Wire(records, there=lambda: 0.5))
         await asyncio.sleep(50)
-        # Two renewals fail; the third is read, written and heard of half a second after the last good one ran out.
+        # Two renewals fail; the third is read, written and answered half a second after the last good one ran out.
         answers = iter([refused, refused, lambda: 0.0, late])
 
         def back():
@@ -161,7 +161,7 @@ def test_authority_that_ran_out_for_a_moment_was_lost():
 
 
 def test_wall_clocks_decide_nothing():
-    """A holder whose clock is an hour behind keeps its Lease; one an hour ahead loses it all the same."""
+    """A holder whose clock is an hour behind keeps its Lease; one an hour ahead still loses it."""
 
     async def main():
         records = Records()
@@ -179,7 +179,7 @@ def test_wall_clocks_decide_nothing():
 
 
 def test_a_lease_deleted_by_hand_goes_to_no_one_else_at_once():
-    """The holder makes it anew; the other waits out what it saw."""
+    """The holder recreates it; the other candidate waits for the observed duration."""
 
     async def main():
         records = Records()
@@ -199,7 +199,7 @@ def test_a_lease_deleted_by_hand_goes_to_no_one_else_at_once():
 
 
 def test_a_hand_on_the_record_does_not_cost_the_lease():
-    """An annotation by somebody else is a conflict at the next renewal, and no loss."""
+    """An annotation by another client is a conflict at the next renewal, and no loss."""
 
     async def main():
         records = Records()

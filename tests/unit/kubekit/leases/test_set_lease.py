@@ -47,12 +47,12 @@ class Leader:
 
 async def until(condition, seconds):
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - what is waited for tells nobody
+        while not condition():  # noqa: ASYNC110 - the condition sends no event
             await asyncio.sleep(0.01)
 
 
 def test_members_wait_for_a_leader_and_go_on_at_once_when_it_ends():
-    """An upgrade: nothing is held beside the leader, and its Lease becomes the set's."""
+    """An upgrade: no shard is held next to the leader, and its Lease becomes the set's."""
 
     async def main():
         records = WatchedRecords()
@@ -73,7 +73,7 @@ def test_members_wait_for_a_leader_and_go_on_at_once_when_it_ends():
     run_virtual(main())
 
 
-def test_a_leader_that_was_killed_is_waited_for_as_long_as_it_asked():
+def test_a_killed_leader_is_replaced_after_its_lease_duration():
     """Its silence counts from the last thing that it said."""
 
     async def main():
@@ -172,14 +172,14 @@ async def _a_life(seed):
         await world.suffer(number)
     world.idle()
     await asyncio.sleep(5 * TIMING.duration)
-    assert world.look(), "nobody acts"
+    assert world.look(), "no process acts"
     for item in world.living:
         await item.stop()
 
 
 @pytest.mark.rule("RUN-3")
 def test_a_leader_and_a_member_never_act_at_once(record_property):
-    """Kills, clean ends, cuts and restarts of both kinds, at any moment, over slow wires; in calm, somebody acts."""
+    """Kills, clean ends, cuts and restarts of both kinds, over slow connections; afterwards one process acts."""
     found = []
     for seed in SEEDS:
         try:

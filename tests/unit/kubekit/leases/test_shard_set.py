@@ -15,10 +15,10 @@ def now():
 
 
 async def settled(*members, seconds=120.0):
-    """Until each shard is held by somebody and the shares are even; how long it took."""
+    """Wait until each shard has a holder and the shares are even; return how long it took."""
     began = now()
     async with asyncio.timeout(seconds):
-        while not is_even(members):  # noqa: ASYNC110 - what is waited for tells nobody
+        while not is_even(members):  # noqa: ASYNC110 - the condition sends no event
             await asyncio.sleep(0.01)
     return now() - began
 
@@ -86,8 +86,8 @@ def test_a_member_that_comes_gets_its_share_within_a_moment():
     run_virtual(main())
 
 
-def test_a_clean_end_hands_all_over_at_once():
-    """Nobody waits for silence: the records are given back and the member is gone."""
+def test_a_clean_end_releases_all_shards_at_once():
+    """No timeout is waited for: the Leases are released and the member is gone."""
 
     async def main():
         records = WatchedRecords()
@@ -147,7 +147,7 @@ def test_a_shard_is_given_back_only_after_its_passes_have_ended():
 
 
 def test_passes_that_do_not_end_are_abandoned_in_the_end():
-    """A share is not kept for ever: after the bound authority ends, then the pass, then the record goes."""
+    """A share is not kept forever: after the bound authority ends, then the pass, then the record goes."""
 
     async def main():
         records = WatchedRecords()
@@ -253,7 +253,7 @@ def test_a_count_that_says_nothing_changes_nothing():
 
 
 def test_leases_of_members_long_gone_are_deleted():
-    """A pod that was killed leaves no rubbish for ever."""
+    """A killed pod's records are removed eventually."""
 
     async def main():
         records = WatchedRecords()

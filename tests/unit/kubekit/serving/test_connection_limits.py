@@ -49,7 +49,7 @@ def test_a_client_that_does_not_read_is_overdue_in_an_answer_as_well():
 
 
 def test_clients_without_a_request_are_disconnected_first_and_answers_never():
-    """E5: a full port makes room without touching anybody who is served."""
+    """E5: a full port makes room without closing active connections."""
     new, half, idle, sending, served = (
         Known(Phase.NEW, 3.0),
         Known(Phase.HEADERS, 1.0),

@@ -18,7 +18,7 @@ LIMITS = ConnectionLimits(connections=16, header_bytes=64 * 1024)
 
 
 async def echo(scope, receive, send):
-    """Answers with the size of the body; `/stream` goes on until the client leaves."""
+    """Answers with the size of the body; `/stream` continues until the client disconnects."""
     size = 0
     while True:
         message = await receive()
@@ -53,7 +53,7 @@ def short(monkeypatch):
     monkeypatch.setattr(http_server, "SWEEP_TICKS", 1)
 
 
-async def asked(port, **options):
+async def get_response(port, **options):
     """The answer to a whole request on a new connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, **options)
     writer.write(b"GET / HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n")
@@ -71,7 +71,7 @@ async def refusal(reader):
 
 
 def test_an_endless_header_is_refused_before_it_costs_anything():
-    """E6: a header that never ends is answered after the bound, and the server goes on."""
+    """E6: a header that never ends is answered after the bound, and the server keeps running."""
 
     async def scenario():
         async with served() as port:
@@ -85,7 +85,7 @@ def test_an_endless_header_is_refused_before_it_costs_anything():
                     sent += 16_384
                     await asyncio.sleep(0)
             assert sent < 32 * 1024 * 1024
-            assert b"200 OK" in await asked(port)
+            assert b"200 OK" in await get_response(port)
             writer.close()
             del reader
 
@@ -154,7 +154,7 @@ def test_endless_trailers_are_refused():
     ids=["nothing", "half a header", "half a body"],
 )
 def test_a_half_sent_request_is_closed(sent, answer):
-    """E6: whoever takes too long for a part of a request is disconnected; a half-sent one is told why."""
+    """E6: a client that is too slow with a part of a request is disconnected, with an answer if it is half sent."""
 
     async def scenario():
         async with served() as port:
@@ -216,7 +216,7 @@ def test_idle_connections_beyond_the_bound_keep_no_one_out(tmp_path, is_encrypte
             options = {"ssl": context, "server_hostname": "127.0.0.1"}
         async with served(**files) as port:
             idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(100)]
-            assert b"200 OK" in await asked(port, **options)
+            assert b"200 OK" in await get_response(port, **options)
             closed = await asyncio.gather(
                 *(asyncio.wait_for(_is_closed(reader), 0.5) for reader, _ in idle), return_exceptions=True
             )
@@ -236,7 +236,7 @@ async def _is_closed(reader):
 
 
 def test_a_machine_without_descriptors_is_waited_for(monkeypatch):
-    """E5: accepting fails for a moment, and goes on by itself."""
+    """E5: accepting fails for a moment, and resumes by itself."""
 
     async def scenario():
         async with served() as port:
@@ -250,6 +250,6 @@ def test_a_machine_without_descriptors_is_waited_for(monkeypatch):
                     self._wait("Too many open files")
 
             monkeypatch.setattr(http_server.Acceptor, "_accept", failing)
-            assert b"200 OK" in await asked(port)
+            assert b"200 OK" in await get_response(port)
 
     uvloop.run(asyncio.wait_for(scenario(), 60))

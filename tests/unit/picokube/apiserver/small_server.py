@@ -1,4 +1,4 @@
-"""A server without HTTP: a store, custom kinds, and who looks after their definitions."""
+"""A server without HTTP: a store, custom kinds, and the controller of their definitions."""
 
 import asyncio
 import itertools
@@ -112,16 +112,16 @@ class SmallServer:
 
     async def until(self, holds):
         async with asyncio.timeout(10):
-            while not holds():  # noqa: ASYNC110 - what is waited for tells nobody
+            while not holds():  # noqa: ASYNC110 - the condition sends no event
                 await asyncio.sleep(0.001)
 
 
 @asynccontextmanager
-async def a_server(path=":memory:", *, looks_after=True):
-    """Without `looks_after` nobody finishes what a request began, as if the process had ended there."""
+async def a_server(path=":memory:", *, with_controller=True):
+    """Without `with_controller` nothing finishes what a request began, as if the process had ended there."""
     store = SqliteStore.open(path)
     server = SmallServer(store)
-    running = asyncio.create_task(server.life.run()) if looks_after else None
+    running = asyncio.create_task(server.life.run()) if with_controller else None
     try:
         yield server
     finally:

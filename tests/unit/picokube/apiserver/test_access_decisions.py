@@ -1,4 +1,4 @@
-"""Who may do what, by roles and bindings; and that nobody gives away more than they have."""
+"""Who may do what, by roles and bindings; and that no user grants more than they have."""
 
 import json
 
@@ -137,7 +137,7 @@ HELD = (
     ],
 )
 def test_a_role_holds_no_more_than_its_writer(rule, missing):
-    """What is missing is told."""
+    """The refusal lists what is missing."""
     access = Access(Roles(_role("r", *HELD), _binding("r")))
     role = _role("new", {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], **rule})
     if missing is None:

@@ -72,7 +72,7 @@ def test_a_path_is_named_or_begins_as_named(stated, path, allowed):
         pytest.param({"kind": "ServiceAccount", "name": "a"}, "n", True, id="account-of-the-place"),
         pytest.param({"kind": "ServiceAccount", "name": "a"}, "", False, id="account-of-no-place"),
         pytest.param({"kind": "ServiceAccount", "name": "a", "namespace": "m"}, "n", False, id="elsewhere"),
-        pytest.param({"kind": "Robot", "name": "a"}, "n", False, id="nobody"),
+        pytest.param({"kind": "Robot", "name": "a"}, "n", False, id="unknown-kind"),
     ],
 )
 def test_a_binding_means_users_groups_and_accounts(subject, place, means):
@@ -112,6 +112,6 @@ def test_an_account_is_reported_from_a_user_by_its_name(name, account):
     ],
 )
 def test_the_ground_of_a_decision_names_binding_role_and_subject(place, subject, text):
-    """In the words of Kubernetes."""
+    """With Kubernetes' own message."""
     binding = {"metadata": {"name": "b", "namespace": place}, "roleRef": {"kind": "Role", "name": "r"}}
     assert describe_binding(binding, subject) == text

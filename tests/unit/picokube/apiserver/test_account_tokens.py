@@ -62,7 +62,7 @@ def test_an_account_is_known_by_its_token(world):
 
 
 def test_a_token_says_what_those_of_kubernetes_say(world):
-    """Whoever reads them elsewhere finds the claims in their places."""
+    """Other readers of the token find the claims in their standard fields."""
     claims = _claims(world.token(pod={"name": "p", "uid": "u-2"}))
     began = int(NOW.timestamp())
     assert claims == {
@@ -115,7 +115,7 @@ def test_a_token_ends_with_its_account(world):
 
 
 def test_a_bound_token_ends_with_its_pod(world):
-    """And tells its pod until then."""
+    """And names its pod until then."""
     token = world.token(pod={"name": "p", "uid": "u-2"}, node={"name": "gone"})
     found = world.tokens.known(token, (AUDIENCE,))
     assert found.user.extra["authentication.kubernetes.io/pod-name"] == ("p",)
@@ -127,7 +127,7 @@ def test_a_bound_token_ends_with_its_pod(world):
 
 
 def test_a_token_is_for_those_it_names(world):
-    """Whoever else is asked about does not know it."""
+    """For other audiences it is invalid."""
     token = world.token()
     assert world.tokens.known(token, ("x", AUDIENCE)).audiences == (AUDIENCE,)
     why = f'token audiences ["{AUDIENCE}"] is invalid for the target audiences ["x"]'
@@ -172,7 +172,7 @@ def _authenticated(authenticator, **headers):
 
 
 def test_a_request_is_somebodys(world):
-    """A bad token is refused; none at all is anybody's."""
+    """A bad token is refused; a request without one is anonymous."""
     authenticator = Authenticator({"t": User(name="a", uid="7")}, accounts=world.tokens)
     known = User(name="a", uid="7", groups=("system:authenticated",))
     assert _authenticated(authenticator, authorization="Bearer t") == known
@@ -183,7 +183,7 @@ def test_a_request_is_somebodys(world):
 
 
 def test_a_token_of_the_table_is_for_the_server():
-    """And for nobody else."""
+    """And for no other user."""
     authenticator = Authenticator({"t": User(name="a")})
     assert isinstance(authenticator.known("t"), TokenOwner)
     assert isinstance(authenticator.known("t", ("x",)), InvalidToken)

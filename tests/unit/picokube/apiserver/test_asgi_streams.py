@@ -1,4 +1,4 @@
-"""Answers that go on: how they end when the client or the server does."""
+"""Streamed answers: how they end when the client or the server does."""
 
 import asyncio
 
@@ -32,17 +32,17 @@ class Endless:
 
 
 class Client:
-    """What it was sent; reads until told to stop, stays until told to leave."""
+    """A client that records messages; the test decides when it stops reading and when it disconnects."""
 
     def __init__(self):
         self.sent = []
         self.reads, self.left = asyncio.Event(), asyncio.Event()
         self.reads.set()
-        self._asked = False
+        self._requested = False
 
     async def receive(self):
-        if not self._asked:
-            self._asked = True
+        if not self._requested:
+            self._requested = True
             return {"type": "http.request", "body": b""}
         await self.left.wait()
         return {"type": "http.disconnect"}
@@ -52,7 +52,7 @@ class Client:
         self.sent.append(message)
 
 
-async def begun():
+async def start_stream():
     dispatcher, client = Endless(), Client()
     application = Application(dispatcher, report=lambda error: None)
     answering = asyncio.create_task(application(SCOPE, client.receive, client.send))
@@ -63,7 +63,7 @@ async def begun():
 
 def test_a_stream_is_complete_when_the_server_ends():
     async def scenario():
-        application, dispatcher, client, answering = await begun()
+        application, dispatcher, client, answering = await start_stream()
         application.end_streams()
         await answering
         assert client.sent[-1] == END
@@ -74,7 +74,7 @@ def test_a_stream_is_complete_when_the_server_ends():
 
 def test_a_stream_that_begins_while_the_server_ends_is_complete_at_once():
     async def scenario():
-        application, _, _, answering = await begun()
+        application, _, _, answering = await start_stream()
         application.end_streams()
         await answering
         late = Client()
@@ -86,7 +86,7 @@ def test_a_stream_that_begins_while_the_server_ends_is_complete_at_once():
 
 def test_anyone_makes_the_lines_is_closed_when_the_client_leaves():
     async def scenario():
-        _, dispatcher, client, answering = await begun()
+        _, dispatcher, client, answering = await start_stream()
         client.left.set()
         await answering
         assert dispatcher.closed
@@ -96,7 +96,7 @@ def test_anyone_makes_the_lines_is_closed_when_the_client_leaves():
 
 def test_a_client_that_does_not_read_is_not_waited_for():
     async def scenario():
-        application, _, client, answering = await begun()
+        application, _, client, answering = await start_stream()
         client.reads.clear()
         began = asyncio.get_running_loop().time()
         application.end_streams()

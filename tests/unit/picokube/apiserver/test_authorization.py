@@ -12,7 +12,7 @@ ADMIN = User(name="admin", groups=("system:masters",))
 
 
 class Access:
-    """Allows nothing but what it is told to."""
+    """Allows only the given requests."""
 
     def __init__(self, *allowed, reason=""):
         self.allowed, self.reason = allowed, reason
@@ -29,7 +29,7 @@ class Yes:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "query", "asked"),
+    ("method", "path", "query", "expected"),
     [
         pytest.param("GET", f"{CORE}/pods/a", {}, {"verb": "get", "name": "a"}, id="get"),
         pytest.param("HEAD", f"{CORE}/pods/a", {}, {"verb": "get", "name": "a"}, id="head"),
@@ -55,10 +55,10 @@ class Yes:
         pytest.param("GET", "/api/v1/pods", {}, {"verb": "list", "namespace": ""}, id="everywhere"),
     ],
 )
-def test_a_request_asks_for_a_verb_on_a_resource(method, path, query, asked):
+def test_a_request_asks_for_a_verb_on_a_resource(method, path, query, expected):
     """One name in a field selector counts as that name."""
     found = access_request(Request(method=method, path=path, query=query), target_of(path))
-    assert found == ResourceRequest(**{"resource": "pods", "namespace": "n", **asked})
+    assert found == ResourceRequest(**{"resource": "pods", "namespace": "n", **expected})
 
 
 def test_a_namespace_is_within_itself():
@@ -142,7 +142,7 @@ def test_each_thing_one_pretends_to_be_must_be_allowed():
 
 
 def test_groups_need_a_user():
-    """Nobody is a group."""
+    """A user in no group."""
     with pytest.raises(ApiError, match="without impersonating a user") as refused:
         _as(Yes(), group="g")
     assert refused.value.message == "requested [{Group  g    }] without impersonating a user"

@@ -24,7 +24,7 @@ ACCEPTED = {"NamesAccepted": ("True", "NoConflicts"), "Established": ("True", "I
 
 @in_a_server
 async def test_a_definition_is_served_and_established_when_its_write_is_answered(server):
-    """The answer shows what was created; what follows is a write of its own."""
+    """The answer shows what was created; what follows is a separate write."""
     made = await server.define(a_definition())
     assert "conditions" not in made["status"] or made["status"]["conditions"] is None
     assert server.kind() is not None
@@ -37,7 +37,7 @@ async def test_a_definition_is_served_and_established_when_its_write_is_answered
 
 
 @in_a_server
-async def test_a_kind_is_served_before_anybody_wrote_that_it_is(server):
+async def test_a_kind_is_served_before_its_status_says_established(server):
     await create(server.serving, CRDS, None, a_definition(), OPTIONS)
     assert server.kind() is not None
 
@@ -59,8 +59,8 @@ async def test_names_are_given_once_and_again_when_they_are_free(server):
 
 
 @in_a_server
-async def test_a_status_write_does_not_make_the_kind_anew(server):
-    """What is derived from kinds, such as OpenAPI, is kept; watches go on."""
+async def test_a_status_write_does_not_rebuild_the_kind(server):
+    """What is derived from kinds, such as OpenAPI, is kept; watches continue."""
     await create(server.serving, CRDS, None, a_definition(), OPTIONS)
     kind, generation = server.kind(), server.serving.registry.generation
     await server.life.settle()
@@ -125,7 +125,7 @@ async def test_what_was_about_to_be_created_is_not_left_behind(server):
 
 
 @in_a_server
-async def test_the_finalizer_of_somebody_else_keeps_an_emptied_definition(server):
+async def test_a_foreign_finalizer_keeps_an_emptied_definition(server):
     definition = a_definition()
     definition["metadata"]["finalizers"] = ["example.com/hold"]
     await server.define(definition)
@@ -140,7 +140,7 @@ def test_a_definition_that_no_one_could_establish_is_established_after_a_start(t
     """The process ended between the two writes."""
 
     async def history():
-        async with a_server(tmp_path / "objects.db", looks_after=False) as server:
+        async with a_server(tmp_path / "objects.db", with_controller=False) as server:
             await create(server.serving, CRDS, None, a_definition(), OPTIONS)
             await create(server.serving, CRDS, None, a_definition("a-later-one"), OPTIONS)
         async with a_server(tmp_path / "objects.db") as server:
@@ -157,7 +157,7 @@ def test_emptying_goes_on_after_a_start(tmp_path, deleted):
     """However far it came."""
 
     async def history():
-        async with a_server(tmp_path / "objects.db", looks_after=False) as server:
+        async with a_server(tmp_path / "objects.db", with_controller=False) as server:
             await server.define(a_definition())
             for n in range(10):
                 await server.make(a_part(f"part-{n}"))

@@ -40,7 +40,7 @@ def registry():
     return registry
 
 
-def asked(registry, path, **headers):
+def get_document(registry, path, **headers):
     """The document at a path."""
     found = Discovery(registry).answer(Request(method="GET", path=path, headers=headers))
     return orjson.loads(found.body)
@@ -58,7 +58,7 @@ def test_versions_are_listed_stable_first_and_newest_first():
 def test_all_versions_of_a_kind_name_the_stored_one(registry):
     """By a hash that is the same in all of them."""
     found = {
-        version: asked(registry, f"/apis/example.com/{version}")["resources"][0]["storageVersionHash"]
+        version: get_document(registry, f"/apis/example.com/{version}")["resources"][0]["storageVersionHash"]
         for version in ("v1", "v1beta1")
     }
 
@@ -67,7 +67,7 @@ def test_all_versions_of_a_kind_name_the_stored_one(registry):
 
 def test_an_event_is_stored_in_the_core_group_wherever_it_is_shown(registry):
     """Its hash is that of the core group."""
-    core, new = (asked(registry, path)["resources"] for path in ("/api/v1", "/apis/events.k8s.io/v1"))
+    core, new = (get_document(registry, path)["resources"] for path in ("/api/v1", "/apis/events.k8s.io/v1"))
     hashes = {item["storageVersionHash"] for item in [*core, *new] if item["name"] == "events"}
 
     assert hashes == {"r2yiGXH7wu8="}
@@ -76,9 +76,9 @@ def test_an_event_is_stored_in_the_core_group_wherever_it_is_shown(registry):
 def test_scale_is_another_kind_than_the_object(registry):
     """In both forms of discovery."""
     classic = {
-        resource["name"]: resource for resource in asked(registry, "/apis/example.com/v1")["resources"]
+        resource["name"]: resource for resource in get_document(registry, "/apis/example.com/v1")["resources"]
     }
-    aggregated = asked(registry, "/apis", accept=AGGREGATED)
+    aggregated = get_document(registry, "/apis", accept=AGGREGATED)
     group = next(item for item in aggregated["items"] if item["metadata"]["name"] == "example.com")
     inner = {
         subresource["subresource"]: subresource
@@ -111,7 +111,7 @@ def test_a_client_that_has_the_document_is_only_reported_so(registry):
 
 def test_the_server_is_where_its_client_found_it(registry):
     """Its address is the host that was asked."""
-    found = asked(registry, "/api", host="127.0.0.1:6443")
+    found = get_document(registry, "/api", host="127.0.0.1:6443")
 
     assert found["serverAddressByClientCIDRs"] == [
         {"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:6443"}

@@ -14,7 +14,7 @@ EDITING = {
 }
 
 
-def test_a_new_server_has_the_roles_that_everybody_counts_on(tmp_path):
+def test_a_new_server_has_the_default_roles(tmp_path):
     """Strangers see that it is alive, users what it serves and what they may; an editor changes no roles."""
 
     async def story():

@@ -1,4 +1,4 @@
-"""E2: a large object is changed beside the event loop, and each change sees the one before it."""
+"""E2: a large object is changed outside the event loop, and each change sees the one before it."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ from unit.picokube.apiserver.small_server import OPTIONS, a_definition, a_part, 
 OPEN = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
-def test_changes_of_a_large_object_run_beside_the_loop_one_after_another():
+def test_changes_of_a_large_object_run_in_threads_one_after_another():
     threads = set()
 
     def adding(name):

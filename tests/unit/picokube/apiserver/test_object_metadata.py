@@ -1,4 +1,4 @@
-"""What is wrong with metadata, and how often it is told."""
+"""Invalid metadata, and how often it is reported."""
 
 from collections import Counter
 

@@ -136,7 +136,7 @@ def test_a_group_that_is_gone_has_no_document(registry):
 
 
 def test_an_old_hash_leads_to_the_new_one(registry):
-    """Whoever has an old address is sent on."""
+    """Requests to an old address are redirected."""
     moved = served(registry, PLACE, hash="OLD")
 
     assert moved.status == 301

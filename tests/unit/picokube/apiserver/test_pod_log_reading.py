@@ -35,13 +35,13 @@ def path(tmp_path):
         ),
     ],
 )
-def test_a_log_is_read_as_asked(path, options, expected):
+def test_a_log_is_read_as_requested(path, options, expected):
     """Parts of a line are joined; the stream does not matter."""
     assert LogReader(path, LogOptions(container="main", **options)).read() == expected
 
 
 def test_a_log_that_grows_is_read_on(path):
-    """A line that is not finished waits for its end."""
+    """An incomplete line is held back until its end."""
     reader = LogReader(path, LogOptions(container="main"))
     reader.read()
     with path.open("ab") as file:

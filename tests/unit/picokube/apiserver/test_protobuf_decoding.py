@@ -164,7 +164,7 @@ def test_unknown_fields_are_skipped():
 
 
 def test_depth_is_bounded():
-    """A schema may hold itself; a body may not nest for ever."""
+    """A schema may hold itself; a body may not nest without bound."""
     inner = b""
     for _ in range(MAX_DEPTH + 5):
         inner = field(24, inner)

@@ -64,7 +64,7 @@ def test_the_first_form_that_there_is_counts(accept, form):
     ],
 )
 def test_what_cannot_be_answered_is_refused_before_anything_is_done(accept, verb):
-    """A write must not happen whose answer nobody could read."""
+    """A write whose answer the client could not read must not happen."""
     with pytest.raises(errors.ApiError) as refused:
         check_acceptable(request(accept), KINDS["pods"], verb)
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_done(accept, verb
 
 
 def test_a_pod_that_is_over_says_so_in_its_row():
-    """Kubectl tells such rows from others."""
+    """Kubectl handles such rows differently."""
     over = orjson.dumps(POD | {"status": {"phase": "Succeeded"}})
     running = orjson.dumps(POD | {"status": {"phase": "Running"}})
 
@@ -106,8 +106,8 @@ def test_metadata_alone_of_a_list_has_its_own_kind():
         many.one(KINDS["jobs.batch"], orjson.dumps(POD))
 
 
-def test_a_table_carries_what_was_asked_for():
-    """And nothing else is taken for an answer."""
+def test_a_table_carries_the_requested_objects():
+    """Other values are refused."""
     carried = {
         include: orjson.loads(
             chosen(request(TABLE, includeObject=include)).one(KINDS["pods"], orjson.dumps(POD))

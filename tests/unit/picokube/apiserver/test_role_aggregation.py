@@ -58,7 +58,7 @@ def test_a_chain_of_roles_is_filled_to_its_end(tmp_path):
                 whole = {"apiVersion": resource.api_version, "kind": "ClusterRole", **role}
                 await create(serving, resource, None, whole, OPTIONS)
             async with asyncio.timeout(10):
-                while _rules(serving, "two") != [PODS]:  # noqa: ASYNC110 - nobody tells when a follower is done
+                while _rules(serving, "two") != [PODS]:  # noqa: ASYNC110 - a follower sends no event when it is done
                     await asyncio.sleep(0.01)
             revision = serving.store.revision
             await asyncio.sleep(0.05)
@@ -72,7 +72,7 @@ def test_a_chain_of_roles_is_filled_to_its_end(tmp_path):
 
 
 def test_an_editor_holds_leases_and_both_kinds_of_events_from_the_start(tmp_path):
-    """The first roles are filled when they are created: nobody waits for the follower."""
+    """The default roles are filled when they are created, without waiting for the follower."""
 
     async def run():
         async with server_parts(tmp_path) as serving:

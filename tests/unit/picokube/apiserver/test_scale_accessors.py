@@ -69,7 +69,7 @@ def test_a_selector_must_be_a_text():
 
 
 def test_a_scale_shows_replicas_and_leaves_empty_ones_out():
-    """As Go writes it; whether replicas are stated is told apart."""
+    """As Go writes it; absent replicas differ from zero."""
     meta = {"name": "a", "uid": "u", "labels": {"a": "b"}}
 
     stated = scale_of(PATHS, {"metadata": meta, "spec": {"size": {"replicas": 3}}, "status": {"replicas": 1}})

@@ -1,4 +1,4 @@
-"""Certificates and the kubeconfig: made once, kept private, made anew when they must be."""
+"""Certificates and the kubeconfig: created once, kept private, replaced when necessary."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,7 @@ def test_certificates_are_made_once(tmp_path):
         pytest.param(HOSTS, NOW + LIFETIME - timedelta(days=29), id="about-to-expire"),
     ],
 )
-def test_certificates_are_made_anew_when_they_do_not_serve(tmp_path, hosts, now):
+def test_unusable_certificates_are_replaced(tmp_path, hosts, now):
     """For other hosts, and before they expire."""
     first = ensure_certificates(tmp_path, HOSTS, now=NOW).certificate.read_bytes()
     assert ensure_certificates(tmp_path, hosts, now=now).certificate.read_bytes() != first

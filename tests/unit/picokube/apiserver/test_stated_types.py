@@ -115,7 +115,7 @@ def test_another_version_is_refused_with_a_warning_of_its_fields(serving, stated
 
 
 def test_another_version_is_refused_for_its_fields_when_strict(serving):
-    """And silently when nobody wants to know."""
+    """And silently if the caller does not collect warnings."""
     place, body = (
         ("example.com", "v1", "things"),
         {"apiVersion": "example.com/v9", "kind": "Thing", "spec": {}},

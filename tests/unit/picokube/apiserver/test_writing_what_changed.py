@@ -1,4 +1,4 @@
-"""Writes share what they leave alone with what is stored, and nobody notices."""
+"""Writes share unchanged parts with the stored object, and no reader notices."""
 
 import asyncio
 import copy
@@ -97,15 +97,17 @@ class Written:
         return self.serving.last_written.of(self.stored)
 
     async def patch(self, body, *, subresource="", kind=JSON_PATCH):
-        await patch_object(self.serving, self.resource, *self.asked(body, subresource=subresource, kind=kind))
+        await patch_object(
+            self.serving, self.resource, *self.request_for(body, subresource=subresource, kind=kind)
+        )
         return self.object
 
     async def put(self, obj, *, subresource=""):
-        asked = self.asked(obj, method="PUT", subresource=subresource, kind="application/json")
-        await update_object(self.serving, self.resource, *asked)
+        request = self.request_for(obj, method="PUT", subresource=subresource, kind="application/json")
+        await update_object(self.serving, self.resource, *request)
         return self.object
 
-    def asked(self, body, *, method="PATCH", subresource="", kind=JSON_PATCH, **query):
+    def request_for(self, body, *, method="PATCH", subresource="", kind=JSON_PATCH, **query):
         target = Target(
             group=self.resource.group,
             version="v1",
@@ -268,7 +270,9 @@ def test_a_removed_object_keeps_what_it_was_for_those_who_know_it(tmp_path):
         await delete(written.serving, written.resource, written.key, DeleteOptions())
         await written.patch(add("/spec/a", "y"))
         kept, before = written.kept, copy.deepcopy(written.kept)
-        await patch_object(written.serving, written.resource, *written.asked(remove("/metadata/finalizers")))
+        await patch_object(
+            written.serving, written.resource, *written.request_for(remove("/metadata/finalizers"))
+        )
         assert written.stored is None
         assert kept == before
 
@@ -293,16 +297,16 @@ def test_an_object_is_known_at_one_revision_only():
 
 
 def test_answers_about_long_texts_are_not_remembered():
-    asked = []
+    lengths = []
 
     @memoized(4)
     def answer(text):
-        asked.append(len(text))
+        lengths.append(len(text))
         return len(text)
 
     long = "x" * (MAX_LENGTH + 1)
     assert [answer("a"), answer("a"), answer(long), answer(long)] == [1, 1, len(long), len(long)]
-    assert asked == [1, len(long), len(long)]
+    assert lengths == [1, len(long), len(long)]
 
 
 def test_random_changes_of_a_run_are_judged_as_by_who_knows_nothing(tmp_path):
@@ -311,9 +315,9 @@ def test_random_changes_of_a_run_are_judged_as_by_who_knows_nothing(tmp_path):
     values = [{"name": "ok"}, {"name": "x" * 9}, {"name": 1}, {}, None, 3, {"name": "n", "share": 2.0}]
 
     async def verdict(written, change, **query):
-        asked = written.asked(change, subresource="status", **query)
+        request = written.request_for(change, subresource="status", **query)
         try:
-            answer = await patch_object(written.serving, written.resource, *asked)
+            answer = await patch_object(written.serving, written.resource, *request)
         except ApiError as error:
             return error.message
         return orjson.loads(answer.body)["status"]

@@ -22,12 +22,12 @@ class Api:
     """Makes tokens and knows one ConfigMap."""
 
     def __init__(self, *, certificate="CERTIFICATE", refuses=False):
-        self.asked, self._certificate, self._refuses = [], certificate, refuses
+        self.requests, self._certificate, self._refuses = [], certificate, refuses
 
     async def create(self, resource, body):
         if self._refuses:
             raise Forbidden("no tokens for you", status=403)
-        self.asked.append((resource.plural, body["spec"]["boundObjectRef"]["uid"]))
+        self.requests.append((resource.plural, body["spec"]["boundObjectRef"]["uid"]))
         return {**body, "status": {"token": "TOKEN"}}
 
     async def get(self, resource, name, namespace):
@@ -51,7 +51,7 @@ def test_a_pod_gets_a_token_that_is_bound_to_it_once(tmp_path):
     variables, files = _prepared(tmp_path, api, times=2)
     assert variables == {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "7447"}
     assert files == {"namespace": "n", "ca.crt": "CERTIFICATE", "token": "TOKEN"}
-    assert api.asked == [("serviceaccounts/robot/token", "u")]
+    assert api.requests == [("serviceaccounts/robot/token", "u")]
 
 
 @pytest.mark.parametrize(

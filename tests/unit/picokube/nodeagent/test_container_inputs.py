@@ -197,18 +197,18 @@ def test_an_order_mounts_volumes_or_maps_their_paths(tmp_path, namespaces):
     context = ContainerContext(paths=AgentPaths(data=tmp_path), host=OWN, namespaces=namespaces, inherited={})
     order = container_start_request(pod, RunKey("u", "main", 0), context, find)
     real = str(tmp_path / "pods/u/volumes/e")
-    said = str(tmp_path / "scratch/u.main.0")
+    termination_log = str(tmp_path / "scratch/u.main.0")
     if namespaces:
         assert order.argv == ("run", "--in=/data/x", "/data", "/dev/termination-log")
         assert order.cwd == "/data"
         mounts = {mount.target: (mount.source, mount.read_only) for mount in order.mounts}
         assert mounts["/data"] == (real, True)
-        assert mounts["/dev/termination-log"] == (said, False)
+        assert mounts["/dev/termination-log"] == (termination_log, False)
         assert mounts["/tmp"] == (str(tmp_path / "scratch/u.+tmp"), False)  # noqa: S108 - the pod's own
         assert order.hidden == (str(tmp_path),)
         assert order.env["HOME"] == "/tmp"  # noqa: S108
     else:
-        assert order.argv == ("run", f"--in={real}/x", real, said)
+        assert order.argv == ("run", f"--in={real}/x", real, termination_log)
         assert (order.cwd, order.env["WHO"], order.mounts) == (real, real, ())
         assert order.env["HOME"] == order.env["TMPDIR"] == str(tmp_path / "scratch/u.+tmp")
 
@@ -302,14 +302,14 @@ def test_files_of_another_user_are_its_own(tmp_path):
     assert (order.user, order.groups) == (65532, (65531,))
     for path in (order.cwd, *(mount.source for mount in order.mounts if mount.target == "/tmp")):  # noqa: S108
         assert (Path(path).stat().st_uid, Path(path).stat().st_mode & 0o777) == (65532, 0o700)
-    said = tmp_path / "data/scratch/u.main.0"
-    assert (said.stat().st_uid, said.stat().st_mode & 0o777) == (65532, 0o600)
+    termination_log = tmp_path / "data/scratch/u.main.0"
+    assert (termination_log.stat().st_uid, termination_log.stat().st_mode & 0o777) == (65532, 0o600)
     for volume in (tmp_path / "data/claims/d/p-v", tmp_path / "data/pods/u/volumes/e"):
         assert (volume.stat().st_gid, volume.stat().st_mode & 0o7777) == (65531, 0o2777)
 
 
 def test_a_shared_scratch_directory_lets_others_through_and_comes_back(tmp_path):
-    """E13: it is found again by its link, made anew when it vanished, and not made where nobody could reach it."""
+    """E13: it is found again by its link, recreated if it vanished, and not created where no process could reach it."""
     found = shared_scratch(tmp_path)
     assert found is not None
     assert found.stat().st_mode & 0o777 == 0o711
@@ -395,7 +395,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("container", "pod", "field"), REFUSED, ids=[field for _, _, field in REFUSED])
-def test_what_a_process_cannot_honour_is_refused_by_name(container, pod, field):
+def test_fields_that_a_process_cannot_emulate_are_refused_by_name(container, pod, field):
     assert [problem.partition(": ")[0] for problem in unsupported_fields(a_pod(**pod, **container), OWN)] == [
         field
     ]

@@ -1,4 +1,4 @@
-"""In which order the pods of a suspended job are told to end, deleted and recorded."""
+"""In which order the pods of a suspended job are stopped, deleted and recorded."""
 
 from datetime import UTC, datetime
 
@@ -124,7 +124,7 @@ def test_during_urgent_work_a_pod_is_stopped_first_and_deleted_later():
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_a_pod_that_has_ended_until_then_is_deleted_all_the_same(is_killed):
-    """As it would have been at once, and by whoever comes after an agent that was killed in between."""
+    """As it would have been at once, and by the next agent after one that was killed in between."""
 
     async def story():
         calls, gate = [], UrgentWorkGate()
@@ -150,7 +150,7 @@ def test_a_pod_that_has_ended_until_then_is_deleted_all_the_same(is_killed):
 
 
 def test_without_urgent_work_all_is_done_in_one_pass():
-    """The node agent on its own has nobody else to wait for."""
+    """The node agent alone has no other component to wait for."""
 
     async def story():
         calls = []

@@ -61,7 +61,7 @@ def plan(job, *pods):
 
 
 def test_a_new_job_gets_a_pod_and_a_start():
-    """The first pass makes the pod; the start is told with it, and not urgent."""
+    """The first pass creates the pod; the start is written with it, and is not urgent."""
     found = plan(a_job())
     assert (found.create, found.delete, found.is_urgent) == (1, [], False)
     assert found.status["startTime"] == rfc3339_seconds(NOON)
@@ -165,7 +165,7 @@ def test_a_job_that_is_born_suspended_does_not_start():
     assert "startTime" not in found.status
 
 
-def test_a_resumed_job_starts_anew():
+def test_a_resumed_job_starts_over():
     status = {"conditions": [{"type": "Suspended", "status": "True"}], "startTime": STARTED}
     found = plan(a_job(status=status))
     assert found.create == 1
@@ -222,7 +222,7 @@ def test_restarts_in_a_pod_count_against_the_limit(limit, restarts, fails):
 
 
 def test_a_deleted_job_lets_its_pods_go_and_stops_nothing():
-    """As a cluster does: whoever holds the job stops its pod."""
+    """As a cluster does: the owner of the finalizer stops the pod."""
     found = plan(a_job(deleted=True), a_pod())
     assert (found.delete, found.create, found.status) == ((), 0, None)
     assert [pod.name for pod in found.release] == ["p"]

@@ -72,8 +72,8 @@ def test_a_pod_that_cannot_be_made_is_a_warning_about_its_job():
         ([], [_condition("Suspended", "False")], []),
     ],
 )
-def test_a_job_tells_of_conditions_that_are_new(before, after, expected):
-    """Once: a status that says the same again tells nothing."""
+def test_a_job_emits_events_for_new_conditions(before, after, expected):
+    """Once: a repeated status emits no event."""
     events = Recorded()
     job_changed(events, {**JOB, "status": {"conditions": before}}, {"conditions": after})
     assert [row[1:] for row in events.rows] == expected

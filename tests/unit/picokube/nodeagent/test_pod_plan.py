@@ -71,7 +71,7 @@ def test_an_init_container_is_tried_again_if_the_policy_says_so():
 
 
 def test_a_sidecar_lets_the_others_start_and_is_stopped_after_them():
-    """It runs beside; when the work is done it is asked to end, and the pod is over when it has."""
+    """The sidecar runs next to the work; when the work is done it gets SIGTERM, and the pod ends after it."""
     pod = a_pod(inits=("side",), terminationGracePeriodSeconds=5)
     assert started(plan(pod)) == [("side", 0)]
     assert started(plan(pod, a_run("side"))) == [("main", 0)]
@@ -145,7 +145,7 @@ def test_a_deadline_stops_and_fails_the_pod():
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])
 @pytest.mark.parametrize("reason", ["NodeRebooted", "SupervisorLost"])
-def test_a_container_whose_end_no_one_saw_fails_its_pod_and_is_not_run_again(policy, reason):
+def test_a_container_whose_end_was_missed_fails_its_pod_and_is_not_run_again(policy, reason):
     """Whatever the policy says: it may have done its work."""
     lost = a_run(state="lost", code=137, reason=reason, message="why")
     found = plan(a_pod(policy=policy), lost)
@@ -171,7 +171,7 @@ def status_of(pod, *runs, **seen):
     return pod_status(pod, plan(pod, *runs), PodObservation(runs=runs, **seen), now=NOON)
 
 
-def test_the_status_tells_how_a_container_ended():
+def test_the_status_says_how_a_container_ended():
     run = a_run(state="ended", code=3)
     status = status_of(a_pod(), run, messages={run.key: "last words"})
     terminated = status["containerStatuses"][0]["state"]["terminated"]

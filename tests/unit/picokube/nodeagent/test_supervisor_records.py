@@ -44,7 +44,7 @@ def test_what_was_recorded_is_known_again(tmp_path):
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("cut", range(1, 40, 7))
 def test_a_line_that_a_crash_cut_short_is_passed_over(tmp_path, cut):
-    """It was told to nobody; what came before is whole."""
+    """It was not acknowledged; earlier records are complete."""
     journal = Journal(tmp_path / "journal")
     journal.write(intended_entry(KEY, "boot", 1.0))
     journal.write(ended())
@@ -78,7 +78,7 @@ def test_facts_are_lines_of_json(tmp_path):
         ({"was_running": False, "rebooted": True}, "NodeRebooted", "restarted"),
     ],
 )
-def test_a_run_whose_end_no_one_saw_says_why(flags, reason, fragment):
+def test_a_run_whose_end_was_missed_says_why(flags, reason, fragment):
     found = lost_run(Run(key=KEY), now=5.0, **flags)
     assert (found.state, found.reason, found.code) == ("lost", reason, 137)
     assert fragment in found.message
@@ -174,7 +174,7 @@ def test_a_journal_that_cannot_be_written_holds_its_facts(tmp_path):
     assert [(run.state, run.code) for run in Journal(path).state.runs.values()] == [("ended", 7)]
 
 
-def test_a_withdrawn_start_may_be_asked_for_again(tmp_path):
+def test_a_withdrawn_start_may_be_requested_again(tmp_path):
     journal = Journal(tmp_path / "journal")
     assert journal.append_durably([intended_entry(KEY, "boot", 1.0)])
     journal.write(withdrawn_entry(KEY))

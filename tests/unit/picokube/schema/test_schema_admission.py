@@ -65,7 +65,7 @@ PRESERVING = {"x-kubernetes-preserve-unknown-fields": True}
     ],
 )
 def test_unknown_fields_are_dropped_and_named(schema, spec, kept, unknown):
-    """In the words of fieldValidation=Strict."""
+    """With the messages of fieldValidation=Strict."""
     assert admitted(schema, spec) == (kept, unknown)
 
 

@@ -73,7 +73,7 @@ def test_references_are_names_selected_directly(source, names):
     assert condition(source).references("steps") == names
 
 
-def test_a_condition_tells_which_variables_it_uses():
+def test_a_condition_lists_the_variables_it_uses():
     """A computed index names nothing, yet the variable is used."""
     found = condition("items.all(x, steps[x].ok)")
     assert (found.uses("steps"), found.uses("items"), found.uses("count")) == (True, True, False)

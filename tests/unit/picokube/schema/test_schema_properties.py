@@ -152,7 +152,7 @@ def test_any_json_can_be_judged(spec, value, old):
 @quickly
 @given(SCHEMAS, JSON)
 def test_an_update_that_changes_nothing_is_judged_no_harder(spec, value):
-    """What is told about it would be told about a new object too."""
+    """The same errors would be reported for a new object."""
     schema = compiled(spec)
     obj, _ = admit(schema, {"spec": value})
     again = {error.message for error in check(schema, obj, old=json.loads(json.dumps(obj)))}

@@ -90,7 +90,7 @@ def test_status_is_judged_by_itself():
 
 
 def test_metadata_of_an_embedded_resource_has_known_fields_only():
-    """The rest is dropped and told; so is what is empty, without a word."""
+    """Other fields are dropped with a warning; empty ones silently."""
     inner = {
         "type": "object",
         "x-kubernetes-embedded-resource": True,

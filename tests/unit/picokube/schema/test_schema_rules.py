@@ -9,7 +9,7 @@ def ruled(rule, *, properties=None, **rest):
     return {"type": "object", "properties": {"spec": {**spec, "x-kubernetes-validations": rules}}}
 
 
-def said(schema, spec, old=None):
+def rule_errors(schema, spec, old=None):
     before = {"spec": old} if old is not None else None
     return [error.message for error in check(CompiledSchema.of(schema), {"spec": spec}, old=before)]
 
@@ -28,22 +28,25 @@ def said(schema, spec, old=None):
 def test_names_are_escaped_as_kubernetes_escapes_them(name, identifier):
     """So that every property that can be named has a name."""
     schema = ruled(f"self.{identifier} == 'x'", properties={name: {"type": "string"}})
-    assert said(schema, {name: "x"}) == []
-    assert said(schema, {name: "y"}) != []
+    assert rule_errors(schema, {name: "x"}) == []
+    assert rule_errors(schema, {name: "y"}) != []
 
 
 def test_numbers_have_their_declared_type():
     """A number is a double even when it is written without a fraction; an integer is an int."""
     properties = {"f": {"type": "number"}, "i": {"type": "integer"}}
     assert (
-        said(ruled("self.f / 2.0 == 1.5 && self.i / 2 == 1", properties=properties), {"f": 3, "i": 3.0}) == []
+        rule_errors(
+            ruled("self.f / 2.0 == 1.5 && self.i / 2 == 1", properties=properties), {"f": 3, "i": 3.0}
+        )
+        == []
     )
 
 
 def test_bytes_are_bytes():
     """A string of format byte is decoded."""
     schema = ruled("self.b == b'abc'", properties={"b": {"type": "string", "format": "byte"}})
-    assert said(schema, {"b": "YWJj"}) == []
+    assert rule_errors(schema, {"b": "YWJj"}) == []
 
 
 def test_a_rule_below_a_map_names_the_key():
@@ -54,7 +57,7 @@ def test_a_rule_below_a_map_names_the_key():
             "additionalProperties": {"type": "string", "x-kubernetes-validations": [{"rule": "self != 'x'"}]},
         }
     }
-    assert said(ruled("true", properties=properties), {"m": {"a.b": "x"}}) == [
+    assert rule_errors(ruled("true", properties=properties), {"m": {"a.b": "x"}}) == [
         "spec.m[a.b]: Invalid value: \"x\": failed rule: self != 'x'"
     ]
 
@@ -62,16 +65,16 @@ def test_a_rule_below_a_map_names_the_key():
 def test_a_transition_rule_runs_only_on_an_update():
     """There is nothing to compare with on creation."""
     schema = ruled({"rule": "self.n >= oldSelf.n", "message": "must not shrink"})
-    assert said(schema, {"n": 1}) == []
-    assert said(schema, {"n": 1}, old={"n": 2}) == ["spec: Invalid value: must not shrink"]
+    assert rule_errors(schema, {"n": 1}) == []
+    assert rule_errors(schema, {"n": 1}, old={"n": 2}) == ["spec: Invalid value: must not shrink"]
 
 
 def test_an_optional_transition_rule_runs_always():
-    """It is told whether there is an old value."""
+    """The rule knows whether there is an old value."""
     schema = ruled({"rule": "oldSelf.hasValue() || self.n == 0", "optionalOldSelf": True})
-    assert said(schema, {"n": 1}) != []
-    assert said(schema, {"n": 0}) == []
-    assert said(schema, {"n": 1}, old={"n": 5}) == []
+    assert rule_errors(schema, {"n": 1}) != []
+    assert rule_errors(schema, {"n": 0}) == []
+    assert rule_errors(schema, {"n": 1}, old={"n": 5}) == []
 
 
 def test_a_rule_can_name_another_field_and_reason():
@@ -90,7 +93,9 @@ def test_a_message_expression_falls_back_to_the_message():
         "n": {"type": "integer"},
         "m": {"type": "object", "additionalProperties": {"type": "string"}},
     }
-    assert said(ruled(rule, properties=properties), {"n": 1, "m": {}}) == ["spec: Invalid value: plain"]
+    assert rule_errors(ruled(rule, properties=properties), {"n": 1, "m": {}}) == [
+        "spec: Invalid value: plain"
+    ]
 
 
 def test_a_rule_that_loops_too_much_ends_the_run():
@@ -99,7 +104,7 @@ def test_a_rule_that_loops_too_much_ends_the_run():
     loops = "self.l.all(a, self.l.all(b, self.l.all(c, a + b + c > 0)))"
     schema = ruled(loops, properties=properties)
     schema["properties"]["spec"]["x-kubernetes-validations"].append({"rule": "false"})
-    (only,) = said(schema, {"l": [1] * 200})
+    (only,) = rule_errors(schema, {"l": [1] * 200})
     assert "no further validation rules will be run due to call cost exceeds limit" in only
 
 
@@ -110,18 +115,18 @@ def test_rules_share_a_budget():
         "x-kubernetes-validations": [{"rule": f"self != '{'x' * 900}' && {' && '.join(['true'] * 500)}"}],
     }
     schema = ruled("true", properties={"l": {"type": "array", "items": item}})
-    errors = said(schema, {"l": ["a"] * 10_000})
+    errors = rule_errors(schema, {"l": ["a"] * 10_000})
     assert errors[-1].endswith(
         "validation failed due to running out of cost budget, no further validation rules will be run"
     )
 
 
-def test_null_values_are_not_asked():
+def test_rules_skip_null_values():
     """A rule on a nullable field sees only values."""
     properties = {
         "s": {"type": "string", "nullable": True, "x-kubernetes-validations": [{"rule": "self == 'x'"}]}
     }
-    assert said(ruled("true", properties=properties), {"s": None}) == []
+    assert rule_errors(ruled("true", properties=properties), {"s": None}) == []
 
 
 def test_a_rule_may_not_step_outside_its_wrapping():

@@ -84,7 +84,7 @@ def test_metadata_may_only_restrict_names():
 
 
 def test_a_junction_at_the_root_speaks_only_of_described_fields():
-    """Upstream looks at the root alone, and so does this."""
+    """Like upstream, only the root is checked."""
     junction = [{"properties": {"a": {"minLength": 1}}}]
     (problem,) = structural_problems({"type": "object", "allOf": junction})
     assert problem.message == (
@@ -119,7 +119,7 @@ def test_a_problem_leads_into_the_schema():
 
 
 def test_keywords_kubernetes_does_not_know_are_named():
-    """A server drops them silently, so a rule somebody relies on would not be there."""
+    """A server drops them silently, so a rule that a user relies on would be missing."""
     schema = {"type": "object", "properties": {"a": {"type": "string", "const": "x"}}, "$defs": {}}
     assert [unknown_keyword.field for unknown_keyword in unknown_keywords(schema)] == [
         "$defs",

@@ -53,7 +53,7 @@ def test_a_broken_field_is_reported_in_kubernetes_words(keywords, value, message
 
 
 def test_list_map_duplicates_show_their_keys_and_their_place():
-    """Only the second of several is told."""
+    """Only the second of several errors is reported."""
     compiled = field(
         type="array",
         items={"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}},
@@ -127,7 +127,7 @@ def ruled(**keywords):
 
 
 def test_a_maximum_does_not_keep_rules_from_running():
-    """Both errors are told."""
+    """Both errors are reported."""
     assert messages(ruled(type="integer", maximum=10), {"x": 11}) == [
         "spec.x: Invalid value: 11: spec.x in body should be less than or equal to 10",
         "spec.x: Invalid value: 11: too small",

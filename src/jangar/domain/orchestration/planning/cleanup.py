@@ -21,7 +21,7 @@ from jangar.kinds.registry import step_adapter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupPlan:
-    """Actions beside the steps' own."""
+    """Actions in addition to the steps' own."""
 
     actions: tuple[Action, ...] = ()
     look_again_at: datetime | None = None

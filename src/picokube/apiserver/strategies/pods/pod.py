@@ -166,7 +166,7 @@ class Pod(Kind):
         return pod_cells(obj)
 
     def table_conditions(self, obj: JsonObject) -> list[JsonObject]:
-        """That a pod has ended; kubectl tells such rows apart."""
+        """That a pod has ended; kubectl marks such rows."""
         return pod_conditions(obj)
 
     def _admit_account(self, obj: JsonObject) -> None:

@@ -43,7 +43,7 @@ def pod(**spec):
 
 
 def test_fields_that_are_always_there_are_not_owned_by_who_fills_them():
-    """No dot at spec and containers; resources of a new container are owned, though nobody wrote them."""
+    """No dot at spec and containers; resources of a new container are owned, though no client wrote them."""
     new = pod(containers=[{"name": "c", "image": "i"}])
     (entry,) = managed_after_write(POD, None, new, manager="one", subresource="", now=NOW)
     container = {".": {}, "f:image": {}, "f:name": {}, "f:resources": {}}

@@ -9,7 +9,7 @@ OURS = ("one", "Update")
 
 
 def test_a_creator_owns_all_it_wrote_but_no_one_owns_names():
-    """apiVersion, kind, and what the server sets in metadata are nobody's."""
+    """apiVersion, kind, and what the server sets in metadata have no owner."""
     made = updated(None, thing({"replicas": 1, "labels": {"a": "1"}}, labels={"x": "y"}, generation=1))
     assert owners(made) == {
         OURS: {
@@ -84,7 +84,7 @@ def test_fields_that_a_write_cannot_change_are_not_owned_by_it(subresource, fiel
     "sent", [pytest.param([], id="empty-list"), pytest.param([{}], id="one-empty-entry")]
 )
 def test_a_user_may_reset_managed_fields(sent):
-    """Then nobody is tracked, until someone applies."""
+    """Then no manager is tracked until the next apply."""
     made = updated(None, thing({"replicas": 1}))
     sent_object = made | {"metadata": made["metadata"] | {"managedFields": sent}, "spec": {"replicas": 2}}
     reset = updated(made, sent_object)
@@ -150,6 +150,6 @@ def test_the_oldest_of_many_updaters_are_thrown_together():
 
 
 def test_a_list_of_duplicates_is_owned_as_one_item():
-    """Items with the same key cannot be told apart."""
+    """Items with the same key are indistinguishable."""
     made = updated(None, thing({"tags": ["a", "a", "b"]}))
     assert owners(made)[OURS]["f:spec"]["f:tags"] == {".": {}, 'v:"a"': {}, 'v:"b"': {}}

@@ -89,7 +89,7 @@ def test_strategic_patches_that_make_no_sense_are_refused(patch, code, message):
     ],
 )
 def test_field_sets_are_read_in_one_spelling(fields, expected):
-    """Whoever wrote them."""
+    """Equal sets compare equal, regardless of their writer."""
     assert parsed(fields) == expected
 
 

@@ -114,7 +114,7 @@ class _FailsToCommit:
 
 @pytest.mark.parametrize("is_written", [False, True], ids=["lost", "written"])
 def test_a_disk_that_fails_once_fails_that_change_and_takes_the_next(opened, is_written):
-    """E4: after an I/O error nobody knows what was written: the change is undone, and the store goes on by itself."""
+    """E4: after an I/O error it is unknown what was written: the change is undone, and the store recovers by itself."""
 
     async def scenario():
         store = opened()
@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_opened_again_is_tried_at_every_change(opened, mon
 
 
 def test_a_machine_without_room_for_a_thread_fails_the_change_and_takes_the_next(tmp_path, monkeypatch):
-    """E4: a writer that could not start is started by the next change; nobody waits for ever."""
+    """E4: a writer that could not start is started by the next change; no client waits forever."""
 
     async def scenario():
         store = SqliteStore.open(tmp_path / "store.db")

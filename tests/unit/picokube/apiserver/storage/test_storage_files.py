@@ -42,7 +42,7 @@ def test_a_store_of_another_version_is_refused_with_both_versions(path):
         SqliteStore.open(path)
 
 
-def test_a_database_of_somebody_else_is_left_alone(path):
+def test_a_foreign_database_is_left_alone(path):
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()

@@ -11,7 +11,7 @@ POLICY = CompactionPolicy(at_least=100, age=timedelta(seconds=60), at_most=1000)
 
 
 class Counted:
-    """The two numbers a compactor looks at, and what it asks for."""
+    """The two numbers that a compactor reads, and its decision."""
 
     def __init__(self):
         self.revision = self.floor = 1

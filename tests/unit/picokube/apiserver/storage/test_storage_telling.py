@@ -1,4 +1,4 @@
-"""In which portions watchers are told: at once while that is cheap, with what came meanwhile when it is not."""
+"""In which batches watchers are notified: at once while that is cheap, else with later events."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ def broadcaster():
 
 
 async def batches_reported(*, cost, watchers=2):
-    """What each of some watchers is told of an event every millisecond, if telling one of them takes `cost` seconds."""
+    """The batches that each watcher gets of an event every millisecond, if notifying one takes `cost` seconds."""
     source, stories, loop = broadcaster(), [[] for _ in range(watchers)], asyncio.get_running_loop()
 
     async def listen(story):
@@ -82,7 +82,7 @@ def test_a_watcher_with_too_much_waiting_is_woken_to_hear_it():
 
 
 def test_a_watch_says_what_it_reported_and_not_what_still_waits_for_its_round():
-    """Who goes on from there after a break would else never hear of what waited."""
+    """A watcher that resumes from there would otherwise miss the waiting events."""
 
     async def scenario():
         source = broadcaster()

@@ -8,7 +8,7 @@ from contract.storage.implementations import pod, run
 from picokube.apiserver.storage.sqlite_store import KeyLocks
 
 
-def test_turns_are_given_in_the_order_they_were_asked_for():
+def test_turns_are_given_in_request_order():
     async def scenario():
         turns, order = KeyLocks(), []
 
@@ -39,6 +39,6 @@ def test_a_turn_is_not_lost_with_a_caller_that_is_cancelled(handed):
             turns.pass_on(pod("a"))
         await next_one
         turns.pass_on(pod("a"))
-        assert turns._waiting == {}, "nothing is kept about a key that nobody changes"
+        assert turns._waiting == {}, "nothing is kept about a key without writers"
 
     run(scenario())

@@ -946,8 +946,8 @@ case("node: with status", NODES, {"status": {"capacity": {"cpu": "2", "memory": 
 # -- kinds that are only stored ------------------------------------------------------------------------------------
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
-LABELLED: dict[str, Any] = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [MAIN]}}
-SELECTED: dict[str, Any] = {"selector": {"matchLabels": {"a": "b"}}, "template": LABELLED}
+LABELED: dict[str, Any] = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [MAIN]}}
+SELECTED: dict[str, Any] = {"selector": {"matchLabels": {"a": "b"}}, "template": LABELED}
 case("deployment: plain", DEPLOYMENTS, {"spec": SELECTED})
 case(
     "deployment: recreate",
@@ -956,7 +956,7 @@ case(
 )
 case("deployment: nothing", DEPLOYMENTS, {})
 case("deployment: mismatch", DEPLOYMENTS, {"spec": SELECTED | {"selector": {"matchLabels": {"x": "y"}}}})
-case("deployment: restart never", DEPLOYMENTS, {"spec": SELECTED | {"template": LABELLED | {"spec": NEVER}}})
+case("deployment: restart never", DEPLOYMENTS, {"spec": SELECTED | {"template": LABELED | {"spec": NEVER}}})
 case(
     "deployment: selector is kept",
     DEPLOYMENTS,

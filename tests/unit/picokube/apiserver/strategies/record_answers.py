@@ -33,7 +33,7 @@ def main() -> None:
                 or known[case["name"]]["case"] != case
                 or fnmatch.fnmatch(case["name"], pattern)
             ):
-                known[case["name"]] = {"name": case["name"], "case": case, "answer": asked(client, case)}
+                known[case["name"]] = {"name": case["name"], "case": case, "answer": answer_of(client, case)}
     finally:
         server.stop()
     rows = [json.dumps(known[name], sort_keys=True) for name in names]
@@ -41,7 +41,7 @@ def main() -> None:
     sys.stdout.write(f"{len(rows)} answers, {RECORDED.stat().st_size} bytes\n")
 
 
-def asked(client: Any, case: dict[str, Any]) -> dict[str, Any]:
+def answer_of(client: Any, case: dict[str, Any]) -> dict[str, Any]:
     name = case["sent"]["metadata"].get("name", "")
     path = case["path"]
     dry = "" if "then" in case else ("&" if "?" in path else "?") + "dryRun=All"

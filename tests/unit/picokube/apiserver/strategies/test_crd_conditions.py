@@ -55,7 +55,7 @@ def test_a_deletion_is_pending_then_in_progress_then_done(is_established, reason
         ("kubernetes.io", "unapproved", "UnapprovedAnnotation"),
     ],
 )
-def test_only_a_protected_group_is_asked_who_agreed(group, annotation, reason):
+def test_only_a_protected_group_needs_an_approval(group, annotation, reason):
     annotations = {"api-approved.kubernetes.io": annotation}
     found = approval({"metadata": {"annotations": annotations}, "spec": {"group": group}})
     assert (found or {}).get("reason") == reason

@@ -13,8 +13,8 @@ NOW, EARLIER = "2026-01-02T03:04:05Z", "2025-01-01T00:00:00Z"
 
 
 def a_definition(status=None, **names):
-    asked = {"plural": "parts", "singular": "part", "kind": "Part", "listKind": "PartList", **names}
-    return {"spec": {"group": "example.com", "names": asked}, "status": status or {}}
+    names_given = {"plural": "parts", "singular": "part", "kind": "Part", "listKind": "PartList", **names}
+    return {"spec": {"group": "example.com", "names": names_given}, "status": status or {}}
 
 
 def settled(definition, *others):
@@ -44,7 +44,7 @@ def test_what_is_settled_stays_as_it_is():
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason", "message"),
+    ("names_given", "reason", "message"),
     [
         ({"plural": "part"}, "PluralConflict", '"part" is already in use'),
         ({"singular": "parts"}, "SingularConflict", '"parts" is already in use'),
@@ -59,11 +59,11 @@ def test_what_is_settled_stays_as_it_is():
         ({"plural": "parts", "kind": "Part"}, "KindConflict", '"Part" is already in use'),
     ],
 )
-def test_one_taken_name_is_enough_to_wait(asked, reason, message):
-    """The last one is told."""
+def test_one_taken_name_is_enough_to_wait(names_given, reason, message):
+    """The last conflict is reported."""
     first = settled(a_definition(shortNames=["pp"]))
     free = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-    found = settled(a_definition(**{**free, **asked}), first)
+    found = settled(a_definition(**{**free, **names_given}), first)
     assert not is_served(found)
     assert conditions(found) == {
         "NamesAccepted": ("False", reason, message),

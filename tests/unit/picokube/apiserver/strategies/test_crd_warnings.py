@@ -1,4 +1,4 @@
-"""Formats that nobody checks are told once, wherever they stand."""
+"""Each unchecked format gets one warning, wherever it occurs."""
 
 import pytest
 

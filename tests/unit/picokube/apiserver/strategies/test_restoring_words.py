@@ -8,7 +8,7 @@ from unit.picokube.apiserver.strategies.answers import resource_of
 
 
 @pytest.mark.parametrize(
-    ("plural", "obj", "said"),
+    ("plural", "obj", "message"),
     [
         ("configmaps", {"data": ["x"]}, "cannot restore map from slice"),
         ("configmaps", {"metadata": {"finalizers": {"a": "b"}}}, "cannot restore slice from map"),
@@ -33,14 +33,14 @@ from unit.picokube.apiserver.strategies.answers import resource_of
         ),
     ],
 )
-def test_a_value_that_does_not_fit_is_reported_by_the_kinds_of_both(plural, obj, said):
+def test_a_value_that_does_not_fit_is_reported_by_the_kinds_of_both(plural, obj, message):
     """The kind that the value has, and the one that it should have."""
     resource, _ = resource_of(f"/api/v1/namespaces/d/{plural}")
     with pytest.raises(errors.ApiError) as caught:
         resource.strategy.decode(obj)
     cause = caught.value.__cause__
     assert isinstance(cause, WrongType)
-    assert cause.restoring == said
+    assert cause.restoring == message
 
 
 def test_bytes_that_are_null_in_a_map_are_none():

@@ -1,4 +1,4 @@
-"""Reviews: who somebody is, and what they may do."""
+"""Reviews: who a user is, and what they may do."""
 
 import pytest
 
@@ -15,10 +15,10 @@ class Judge:
     """Allows one user everything, and remembers what was asked."""
 
     def __init__(self):
-        self.asked = []
+        self.requests = []
 
     def decide(self, user, ask):
-        self.asked.append((user.name, user.groups, ask))
+        self.requests.append((user.name, user.groups, ask))
         return Decision(allowed=user.name == "me", reason="because" if user.name == "me" else "")
 
     def rules(self, user, namespace):
@@ -28,42 +28,42 @@ class Judge:
         ], "a role is missing"
 
 
-def _asked(kind, spec, judge=None, lookup=None):
+def _review(kind, spec, judge=None, lookup=None):
     return review(kind, lookup, judge)({"metadata": {"creationTimestamp": "t"}, "spec": spec}, ME)
 
 
 def test_one_is_reported_who_one_is():
-    """With everything that is known of the user."""
-    reported = _asked("SelfSubjectReview", {})
+    """With all attributes of the user."""
+    reported = _review("SelfSubjectReview", {})
     info = {"username": "me", "uid": "7", "groups": ["g"], "extra": {"k": ["v"]}}
     assert reported["status"] == {"userInfo": info}
     assert reported["metadata"] == {"creationTimestamp": "t"}
 
 
 def test_a_review_of_oneself_is_about_anyone_asks():
-    """The ground of a yes is told."""
+    """An allowed review states its reason."""
     judge = Judge()
-    reported = _asked(
+    reported = _review(
         "SelfSubjectAccessReview", {"nonResourceAttributes": {"verb": "get", "path": "/x"}}, judge
     )
     assert reported["status"] == {"allowed": True, "reason": "because"}
-    assert judge.asked == [("me", ("g",), PathRequest(verb="get", path="/x"))]
+    assert judge.requests == [("me", ("g",), PathRequest(verb="get", path="/x"))]
 
 
 @pytest.mark.parametrize("kind", ["SubjectAccessReview", "LocalSubjectAccessReview"])
 def test_a_review_of_others_is_about_those_it_names(kind):
-    """A no needs no ground."""
+    """A denied review needs no reason."""
     judge = Judge()
-    asked = {"verb": "get", "resource": "pods", "namespace": "n", "version": "v1"}
-    reported = _asked(kind, {"user": "x", "groups": ["h"], "resourceAttributes": asked}, judge)
+    attributes = {"verb": "get", "resource": "pods", "namespace": "n", "version": "v1"}
+    reported = _review(kind, {"user": "x", "groups": ["h"], "resourceAttributes": attributes}, judge)
     assert reported["status"] == {"allowed": False}
-    assert judge.asked == [("x", ("h",), ResourceRequest(verb="get", resource="pods", namespace="n"))]
+    assert judge.requests == [("x", ("h",), ResourceRequest(verb="get", resource="pods", namespace="n"))]
 
 
 @pytest.mark.parametrize(
     ("kind", "spec"),
     [
-        pytest.param("SubjectAccessReview", {"resourceAttributes": {}}, id="nobody"),
+        pytest.param("SubjectAccessReview", {"resourceAttributes": {}}, id="no-user"),
         pytest.param("SubjectAccessReview", {"user": "x"}, id="nothing"),
         pytest.param(
             "SelfSubjectAccessReview", {"resourceAttributes": {}, "nonResourceAttributes": {}}, id="both"
@@ -73,14 +73,14 @@ def test_a_review_of_others_is_about_those_it_names(kind):
     ],
 )
 def test_a_question_that_asks_nothing_is_refused(kind, spec):
-    """Whoever it is about."""
+    """For every kind of review."""
     with pytest.raises(errors.ApiError):
-        _asked(kind, spec, Judge())
+        _review(kind, spec, Judge())
 
 
 def test_rules_are_reported_apart_by_what_they_are_about():
     """Resources and paths; and what could not be found."""
-    status = _asked("SelfSubjectRulesReview", {"namespace": "n"}, Judge())["status"]
+    status = _review("SelfSubjectRulesReview", {"namespace": "n"}, Judge())["status"]
     assert status == {
         "resourceRules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}],
         "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}],
@@ -97,7 +97,7 @@ def test_rules_are_reported_apart_by_what_they_are_about():
             {"authenticated": True, "user": {"username": "a"}, "audiences": ["s"]},
             id="known",
         ),
-        pytest.param(InvalidToken(), {"user": {}, "error": "invalid bearer token"}, id="nobody's"),
+        pytest.param(InvalidToken(), {"user": {}, "error": "invalid bearer token"}, id="unknown-token"),
         pytest.param(
             InvalidToken(why="it expired"),
             {"user": {}, "error": "[invalid bearer token, it expired]"},
@@ -107,11 +107,11 @@ def test_rules_are_reported_apart_by_what_they_are_about():
 )
 def test_a_token_is_looked_up(found, status):
     """For the audiences that the review names."""
-    asked = []
+    lookups = []
 
     def lookup(token, audiences):
-        asked.append((token, audiences))
+        lookups.append((token, audiences))
         return found
 
-    reported = _asked("TokenReview", {"token": "t", "audiences": ["s"]}, lookup=lookup)
-    assert (reported["status"], asked) == (status, [("t", ["s"])])
+    reported = _review("TokenReview", {"token": "t", "audiences": ["s"]}, lookup=lookup)
+    assert (reported["status"], lookups) == (status, [("t", ["s"])])

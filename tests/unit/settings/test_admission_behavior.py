@@ -69,7 +69,7 @@ FULL = {f"{PREFIX}CONCURRENCY_CLUSTER": "1"}
             "120",
             {
                 "admitted": [Admitted(namespace="x", repository=None, at=NOON - timedelta(seconds=90))],
-                "beside": {f"{PREFIX}RATE_CLUSTER": "1"},
+                "other_settings": {f"{PREFIX}RATE_CLUSTER": "1"},
             },
             "RateLimit",
         ),
@@ -86,9 +86,9 @@ def test_a_variable_changes_the_verdict(name, value, situation, reason):
     """Allowed without it, and not with it."""
     variable = name if name.startswith("JANGAR") else PREFIX + name
     given = dict(situation)
-    ask, beside = given.pop("ask", {}), given.pop("beside", {})
-    assert isinstance(verdict(waiting(**ask), **given, **beside), Allow)
-    found = verdict(waiting(**ask), **given, **beside, **{variable: value})
+    ask, other_settings = given.pop("ask", {}), given.pop("other_settings", {})
+    assert isinstance(verdict(waiting(**ask), **given, **other_settings), Allow)
+    found = verdict(waiting(**ask), **given, **other_settings, **{variable: value})
     assert (type(found) in {Hold, Deny}, found.reason) == (True, reason)
 
 
