@@ -84,7 +84,7 @@ check: setup ## Format, lint, types, layers, generated files in sync, architectu
 	$(BIN)/python -m pytest tests/architecture
 
 .PHONY: format
-format: setup ## Format the code and mend what the linter can
+format: setup ## Format the code and apply automatic fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -156,19 +156,19 @@ image: setup ## Build the container image as dist/jangar-image.tar, without a co
 	$(BIN)/python scripts/image/write-oci $(IMAGE) dist/jangar-image.tar build/image/base build/image/wheels build/image/product
 
 .PHONY: transcripts
-transcripts: setup envtest ## Record anew what a real kube-apiserver answers to every conformance case
+transcripts: setup envtest ## Record how a real kube-apiserver answers every conformance case
 	PYTHONPATH=tests $(BIN)/python -m contract.kubernetes_api.record_transcripts
 
 .PHONY: bench
-bench: setup ## Measure the planner, lint and start-up; fails when a goal is missed
+bench: setup ## Benchmark the planner, lint and start-up; fails if a goal is missed
 	$(BIN)/python -m benchmarks
 
 .PHONY: bench-apiserver
-bench-apiserver: setup ## Measure the embedded API server beside a real one; needs scripts/envtest/build
+bench-apiserver: setup ## Benchmark the embedded API server and a real one (needs make envtest)
 	$(BIN)/python -m benchmarks.bench_apiserver
 
 .PHONY: bench-engine
-bench-engine: setup ## Measure the engine on a laptop and on a real API server, beside other engines (half an hour)
+bench-engine: setup ## Benchmark the engine on a laptop and on a real API server, and other engines (half an hour)
 	$(BIN)/python -m benchmarks.bench_engine
 
 .PHONY: mutation
@@ -178,7 +178,7 @@ mutation: setup ## Mutation-test the rules (about half an hour); prints the shar
 PIN := uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --upgrade
 
 .PHONY: lock
-lock: ## Pin the dependencies anew (needs uv)
+lock: ## Pin the dependencies again (needs uv)
 	$(PIN) pyproject.toml -o requirements/runtime.txt
 	$(PIN) --group build -c requirements/runtime.txt -o requirements/build.txt
 	$(PIN) pyproject.toml --group dev -o requirements/dev.txt

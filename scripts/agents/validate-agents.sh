@@ -70,14 +70,14 @@ presets_are_valid() {
 
 check "CRDs and API reference are what src/jangar/api says" "run 'make generate'" generated_files_match
 check "every CRD is at most 256 KiB" "make its schema smaller: open a deep object, or shorten descriptions" crds_fit
-check "every example is valid" "mend the manifests named below" examples_are_valid
+check "every example is valid" "fix the manifests named below" examples_are_valid
 check "the chart's generated files are what the code says" "run 'make generate'" "$python" scripts/agents/chart-reference --check
-check "every field of CRDs and examples is known" "mend the manifests named below" scripts/kubeconform.sh "$crds" "$examples"
-check "GitOps manifests are valid" "mend what is named below" scripts/argo-lint.sh
+check "every field of CRDs and examples is known" "fix the manifests named below" scripts/kubeconform.sh "$crds" "$examples"
+check "GitOps manifests are valid" "fix what is named below" scripts/argo-lint.sh
 helm="$(dirname "$python")/helm"
 [[ -x "$helm" ]] || helm="$(command -v helm || true)"
 if [[ -n "$helm" ]]; then
-  check "the chart passes lint and every preset renders known fields" "mend what is named below" presets_are_valid
+  check "the chart passes lint and every preset renders known fields" "fix what is named below" presets_are_valid
 else
   printf 'skip  the chart is not rendered: no helm\n'
 fi
