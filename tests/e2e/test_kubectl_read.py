@@ -273,8 +273,8 @@ def test_explain_describes_our_kinds(k):
     assert k("explain toolrun.spec.onJobMissing") == (
         "GROUP:      tools.proompteng.ai\nKIND:       ToolRun\nVERSION:    v1alpha1\n\n"
         "FIELD: onJobMissing <string>\nENUM:\n    Fail\n    Retry\n\n"
-        "DESCRIPTION:\n    What to do when the Job was seen and is gone without an outcome: Fail\n"
-        "    (default), or Retry, which may run the work a second time.\n    \n\n"
+        "DESCRIPTION:\n    What to do if the Job disappears without a recorded result: Fail (default),\n"
+        "    or Retry, which may run the work a second time.\n    \n\n"
     )
     shown = k("explain toolrun.spec")
     assert "  toolRef\t<Object> -required-\n    The Tool to run.\n" in shown
