@@ -10,6 +10,7 @@ from jangar.controllers.log_tails import LogTails
 from jangar.controllers.orchestrationrun.definitions import recorded_snapshot, snapshot_in
 from jangar.controllers.orchestrationrun.record import read_steps
 from jangar.controllers.resources import ATTEMPT, CREATED_BY, STEP
+from jangar.kinds.registry import RUN_KINDS
 from jangar.store.history import History
 from jangar.store.rows import Ended, Known, RunRow, StepRow, StoredObject
 from kubekit.cache.object_cache import Cached
@@ -17,8 +18,6 @@ from kubekit.client.api_client import Client
 from kubekit.client.builtin import CONFIG_MAPS
 from kubekit.client.errors import NotFound
 from kubekit.times import parse_rfc3339
-
-_DEFINITIONS = ("orchestrationRef", "agentRef", "toolRef")
 
 
 def end_written_at(cached: Cached) -> str | None:
@@ -61,7 +60,7 @@ def ended(
             owner_uid=owner.uid if owner is not None else None,
             step=cached.labels.get(STEP),
             attempt=int(attempt) if attempt.isdecimal() else None,
-            definition=_definition(spec),
+            definition=RUN_KINDS[kind].definition_name(spec),
             reason=status.get("reason"),
             message=status.get("message"),
             exit_code=(outcome or {}).get("exitCode"),
@@ -98,10 +97,6 @@ def _whole(cached: Cached, steps: Sequence[Mapping[str, Any]] | None) -> Mapping
         return cached.view
     status = {name: value for name, value in cached.view["status"].items() if name != "stepPages"}
     return {**cached.view, "status": {**status, "stepStatuses": list(steps)}}
-
-
-def _definition(spec: Mapping[str, Any]) -> str | None:
-    return next((spec[definition]["name"] for definition in _DEFINITIONS if spec.get(definition)), None)
 
 
 def _log_location(status: Mapping[str, Any]) -> str | None:

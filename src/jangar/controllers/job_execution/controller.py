@@ -45,7 +45,7 @@ def job_rules(own: Source) -> tuple[Rule, ...]:
     return (
         updates(resource, "patch", "delete"),
         updates_status(kind_of(resource)),
-        # The admission plugin OwnerReferencesPermissionEnforcement requires it of whoever sets an owner reference.
+        # The admission plugin OwnerReferencesPermissionEnforcement requires it to set an owner reference.
         Rule(resource.group, (f"{resource.plural}/finalizers",), ("update",)),
         updates(JOBS, "create", "patch", "delete"),
         updates(PODS, "patch", "delete"),

@@ -31,7 +31,7 @@ COPIED_FIELDS: Final = (
 
 
 def start(step: Step | None, target: str | None, parameters: Mapping[str, str]) -> JsonObject:
-    """The spec of the AgentRun: what the step says about its agent, as it is written there."""
+    """The spec of the AgentRun: the agent fields of the step, unchanged."""
     written = step.model_dump(mode="json", by_alias=True, exclude_none=True) if step is not None else {}
     return {
         "runtime": {"type": "job"},

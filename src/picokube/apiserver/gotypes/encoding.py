@@ -36,7 +36,7 @@ def schema_or_text(value: Any) -> GoType:
 
 
 def zero(go_type: GoType) -> Any:
-    """The empty value, as it is written where a field may not be left out."""
+    """The empty value that Go writes for a field that may not be omitted."""
     match go_type:
         case Scalar(base="string"):
             return ""
